@@ -1,0 +1,24 @@
+# bpf/NAME.bpf.c -> gen/NAME.skel.h, by clang and bpftool. A new BPF file needs no line here.
+find_program(CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14 REQUIRED)
+find_program(BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin /usr/local/sbin REQUIRED)
+find_program(LLVM_STRIP NAMES llvm-strip llvm-strip-14 llvm-strip-15 llvm-strip-16 llvm-strip-18)
+
+function(xp_bpf_skeletons OUT)
+	file(GLOB BPF_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bpf/*.bpf.c)
+	file(GLOB BPF_HEADERS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bpf/*.h ${CMAKE_SOURCE_DIR}/wire/*.h)
+	file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/gen)
+	set(SKELETONS)
+	foreach(SOURCE ${BPF_SOURCES})
+		get_filename_component(NAME ${SOURCE} NAME)
+		string(REPLACE ".bpf.c" "" NAME ${NAME})
+		set(OBJECT ${CMAKE_BINARY_DIR}/gen/${NAME}.bpf.o)
+		set(SKELETON ${CMAKE_BINARY_DIR}/gen/${NAME}.skel.h)
+		add_custom_command(OUTPUT ${SKELETON}
+			COMMAND ${CLANG} -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Werror -I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/bpf
+				-I/usr/include/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu -c ${SOURCE} -o ${OBJECT}
+			COMMAND ${BPFTOOL} gen skeleton ${OBJECT} name xp_${NAME} > ${SKELETON}
+			DEPENDS ${SOURCE} ${BPF_HEADERS} VERBATIM)
+		list(APPEND SKELETONS ${SKELETON})
+	endforeach()
+	set(${OUT} ${SKELETONS} PARENT_SCOPE)
+endfunction()

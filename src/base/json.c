@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON writer on a text builder. No state of its own. */
+#include "base/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void newline(struct xp_json *json)
+{
+	if (!json->pretty)
+		return;
+	xp_text_char(json->out, '\n');
+	for (unsigned i = 0; i < json->depth; i++)
+		xp_text_str(json->out, "  ");
+}
+
+static void before_value(struct xp_json *json)
+{
+	if (json->after_key) {
+		json->after_key = false;
+		return;
+	}
+	if (!json->depth)
+		return;
+	if (json->have_item[json->depth])
+		xp_text_char(json->out, ',');
+	json->have_item[json->depth] = true;
+	newline(json);
+}
+
+void xp_json_begin(struct xp_json *json, char bracket)
+{
+	before_value(json);
+	xp_text_char(json->out, bracket);
+	json->depth++;
+	assert(json->depth < XP_LEN(json->have_item));
+	json->have_item[json->depth] = false;
+}
+
+void xp_json_end(struct xp_json *json, char bracket)
+{
+	bool any = json->have_item[json->depth];
+
+	json->depth--;
+	if (any)
+		newline(json);
+	xp_text_char(json->out, bracket);
+}
+
+static void escaped(struct xp_text *out, const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	xp_text_char(out, '"');
+	for (const char *p = text; p < end;) {
+		unsigned char c = (unsigned char)*p;
+		size_t n = xp_utf8_len(p, end);
+
+		if (c == '"' || c == '\\')
+			xp_text_fmt(out, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			xp_text_fmt(out, "\\u%04x", c);
+		else if (n)
+			xp_text_add(out, p, n);
+		else
+			xp_text_str(out, "\xef\xbf\xbd");
+		p += n ? n : 1;
+	}
+	xp_text_char(out, '"');
+}
+
+void xp_json_key(struct xp_json *json, const char *key)
+{
+	before_value(json);
+	escaped(json->out, key, strlen(key));
+	xp_text_str(json->out, json->pretty ? ": " : ":");
+	json->after_key = true;
+}
+
+void xp_json_str(struct xp_json *json, const char *text)
+{
+	if (!text) {
+		xp_json_null(json);
+		return;
+	}
+	before_value(json);
+	escaped(json->out, text, strlen(text));
+}
+
+void xp_json_u64(struct xp_json *json, uint64_t value)
+{
+	char digits[24];
+
+	before_value(json);
+	xp_text_add(json->out, digits, (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value));
+}
+
+void xp_json_i64(struct xp_json *json, int64_t value)
+{
+	char digits[24];
+
+	before_value(json);
+	xp_text_add(json->out, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
+}
+
+void xp_json_f64(struct xp_json *json, double value)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		xp_json_null(json);
+		return;
+	}
+	before_value(json);
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	xp_text_str(json->out, text);
+	if (!strpbrk(text, ".e"))
+		xp_text_str(json->out, ".0");
+}
+
+void xp_json_bool(struct xp_json *json, bool value)
+{
+	before_value(json);
+	xp_text_str(json->out, value ? "true" : "false");
+}
+
+void xp_json_null(struct xp_json *json)
+{
+	before_value(json);
+	xp_text_str(json->out, "null");
+}
+
+static void write_object(struct xp_json *json, const json_t *value)
+{
+	const char *key;
+	json_t *member;
+
+	xp_json_begin(json, '{');
+	json_object_foreach((json_t *)value, key, member) {
+		xp_json_key(json, key);
+		xp_json_value(json, member);
+	}
+	xp_json_end(json, '}');
+}
+
+void xp_json_value(struct xp_json *json, const json_t *value)
+{
+	uint64_t big;
+
+	if (!value || json_is_null(value)) {
+		xp_json_null(json);
+	} else if (json_is_object(value)) {
+		write_object(json, value);
+	} else if (json_is_array(value)) {
+		xp_json_begin(json, '[');
+		for (size_t i = 0; i < json_array_size(value); i++)
+			xp_json_value(json, json_array_get(value, i));
+		xp_json_end(json, ']');
+	} else if (json_is_string(value) && !xp_json_is_text(value)) {
+		xp_json_get_u64(value, &big);
+		xp_json_u64(json, big);
+	} else if (json_is_string(value)) {
+		before_value(json);
+		escaped(json->out, json_string_value(value), json_string_length(value));
+	} else if (json_is_integer(value)) {
+		xp_json_i64(json, json_integer_value(value));
+	} else if (json_is_real(value)) {
+		xp_json_f64(json, json_real_value(value));
+	} else {
+		xp_json_bool(json, json_is_true(value));
+	}
+}
+
+json_t *xp_json_count(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *xp_json_text(const char *text)
+{
+	xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();
+
+	return json_string_nocheck(xp_utf8_clean(scratch, text, strlen(text)));
+}

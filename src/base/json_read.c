@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON text in: jansson, with integers from 2^63 to 2^64-1 carried as marked strings because jansson holds 63 bits. No state. */
+#include "base/json.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No JSON text can contain this as a string: U+FFFF is a non-character, and a literal one is rejected below. */
+#define CARRIER "\xef\xbf\xbf"
+enum { CARRIER_LEN = sizeof(CARRIER) - 1, LARGE_DIGITS = 19 };
+
+/* Length of the integer token at p when it lies in 2^63..2^64-1, else 0. */
+static size_t large_integer(const char *p, const char *end)
+{
+	const char *q = p;
+	char digits[24];
+
+	while (q < end && isdigit((unsigned char)*q))
+		q++;
+	size_t len = (size_t)(q - p);
+	if (len < LARGE_DIGITS || len > LARGE_DIGITS + 1 || *p == '0' || (q < end && strchr(".eE", *q)))
+		return 0;
+	memcpy(digits, p, len);
+	digits[len] = '\0';
+	unsigned __int128 value = 0;
+	for (size_t i = 0; i < len; i++)
+		value = value * 10 + (unsigned)(digits[i] - '0');
+	return value > INT64_MAX && value <= UINT64_MAX ? len : 0;
+}
+
+/* Copies text, quoting large integers outside strings. `found` tells whether any was there. */
+static void carry_large(const char *text, size_t len, struct xp_text *out)
+{
+	const char *end = text + len;
+	bool in_string = false, escape = false;
+	char prev = 0;
+
+	for (const char *p = text; p < end; p++) {
+		size_t n = !in_string && isdigit((unsigned char)*p) && !isdigit((unsigned char)prev) && prev != '-' && prev != '.' ?
+				   large_integer(p, end) :
+				   0;
+
+		if (n) {
+			xp_text_str(out, "\"" CARRIER);
+			xp_text_add(out, p, n);
+			xp_text_char(out, '"');
+			p += n - 1;
+		} else {
+			xp_text_char(out, *p);
+		}
+		if (in_string && !escape && *p == '\\') {
+			escape = true;
+			continue;
+		}
+		if (*p == '"' && !escape)
+			in_string = !in_string;
+		escape = false;
+		prev = *p;
+	}
+}
+
+json_t *xp_json_parse(const char *text, size_t len, char *ret_why, size_t why_size)
+{
+	xp_auto_builder carried = { 0 };
+	json_error_t error;
+
+	if (memmem(text, len, CARRIER, CARRIER_LEN) || memmem(text, len, "\\uffff", 6) || memmem(text, len, "\\uFFFF", 6)) {
+		snprintf(ret_why, why_size, "the text contains the non-character U+FFFF");
+		return NULL;
+	}
+	carry_large(text, len, &carried);
+	json_t *value = json_loadb(carried.data ? carried.data : "", carried.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+				   &error);
+	if (!value)
+		snprintf(ret_why, why_size, "%s (line %d, column %d)", error.text, error.line, error.column);
+	return value;
+}
+
+bool xp_json_is_text(const json_t *value)
+{
+	return json_is_string(value) && strncmp(json_string_value(value), CARRIER, CARRIER_LEN) != 0;
+}
+
+bool xp_json_get_u64(const json_t *value, uint64_t *ret_value)
+{
+	if (json_is_integer(value) && json_integer_value(value) >= 0) {
+		*ret_value = (uint64_t)json_integer_value(value);
+		return true;
+	}
+	if (!json_is_string(value) || xp_json_is_text(value))
+		return false;
+	*ret_value = strtoull(json_string_value(value) + CARRIER_LEN, NULL, 10);
+	return true;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every BPF engine shares: quiet libbpf, errors with call and errno, namespace level, ring buffer drain. */
+#ifndef XP_ENGINE_BPF_COMMON_H
+#define XP_ENGINE_BPF_COMMON_H
+
+#include "base/err.h"
+
+struct bpf_object;
+
+/* Silences libbpf (keeps its last line for xp_bpf_fail) and raises RLIMIT_MEMLOCK. Call before any open; repeated calls are cheap. */
+void xp_bpf_init(void);
+/*
+ * Error of a failed libbpf or bpf() call. errnum positive. EPERM/EACCES: PERMISSION_DENIED with call and errno; E2BIG/ENOMEM/ENOSPC:
+ * RESOURCE_LIMIT; ENOTSUPP (524) on an attach: PROBE_REFUSED; else INTERNAL with libbpf's last line in the message.
+ */
+int xp_bpf_fail(struct xp_err *reterr, int errnum, const char *call, const char *object);
+/* Sets rodata xp_tgid and xp_ns_level (bpf/filter.h) of an object between open and load. pid: as xprobe sees it. */
+int xp_bpf_set_target(struct bpf_object *object, uint32_t pid, struct xp_err *reterr);
+/* Depth of xprobe's own PID namespace; 0 = initial. Found by a BPF test run, cached in *state of the caller is not needed: cheap enough once an engine. */
+int xp_bpf_ns_level(uint32_t *ret_level, struct xp_err *reterr);
+/* Writes the stop switch xp_off through the mmapped .data of the object. */
+int xp_bpf_switch(struct bpf_object *object, bool off, struct xp_err *reterr);
+
+#endif
