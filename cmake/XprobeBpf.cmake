@@ -1,6 +1,8 @@
 # bpf/NAME.bpf.c -> gen/NAME.skel.h, by clang and bpftool. A new BPF file needs no line here.
 find_program(CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14 REQUIRED)
-find_program(BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin /usr/local/sbin REQUIRED)
+# Ubuntu's /usr/sbin/bpftool is a wrapper that refuses when no tools of the running kernel are installed; any real one will do.
+file(GLOB BPFTOOL_FOLDERS /usr/lib/linux-tools/* /usr/lib/linux-tools-*)
+find_program(BPFTOOL NAMES bpftool HINTS ${BPFTOOL_FOLDERS} PATHS /usr/sbin /sbin /usr/local/sbin REQUIRED)
 find_program(LLVM_STRIP NAMES llvm-strip llvm-strip-14 llvm-strip-15 llvm-strip-16 llvm-strip-18)
 
 function(xp_bpf_skeletons OUT)

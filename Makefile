@@ -1,0 +1,44 @@
+# Thin entry points; CMakePresets.json and the scripts named here do the work. `make help` lists them.
+.POSIX:
+FUZZ_SECONDS = 10
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+setup: ## install what build and tests need (apt or dnf; as root)
+	packaging/setup.sh
+
+build: ## build/xprobe
+	cmake --preset dev >/dev/null
+	cmake --build build
+
+demo: setup build ## profile a bundled slow server, step by step
+	demo/run.sh
+
+test: build ## every test: unit, contract, live (root), gpu; ends with one line that counts
+	tests/run.py build
+
+lint: ## layers, budgets, format, second compiler, one-file extension
+	tests/lint/run.sh
+
+asan: ## unit and contract tests under address and undefined-behaviour sanitizers
+	cmake --preset asan >/dev/null
+	cmake --build build-asan
+	tests/run.py build-asan unit contract
+
+fuzz: ## every fuzzer for FUZZ_SECONDS each
+	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+bench: build ## every claim of bench/, side by side with its peers (root)
+	bench/run.sh
+
+dist: ## dist/xprobe-VERSION-x86_64.tar.gz
+	packaging/dist.sh
+
+format: ## let clang-format lay out every C file
+	tests/lint/format.sh fix
+
+clean: ## remove every build folder
+	rm -rf build build-asan build-fuzz build-release dist
+
+.PHONY: help setup build demo test lint asan fuzz bench dist format clean
