@@ -53,6 +53,7 @@ struct xp_command {
 	const struct xp_flag *flags;
 	size_t n_flags;
 	bool hidden;
+	bool captures;	      /* a signal ends the window, not the command; else it ends the command at once */
 	unsigned max_words;	   /* positional arguments allowed, e.g. `dev uprobe` */
 	/* 0, or -code with *reterr filled. Sets session->record and value. */
 	int (*run)(struct xp_session *session, struct xp_err *reterr);
