@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every BPF engine shares: quiet libbpf, errors with call and errno, namespace level, ring buffer drain. */
+/* What every BPF engine shares: quiet libbpf, errors with call and errno, namespace level, configuration, the stop switch. */
 #ifndef XP_ENGINE_BPF_COMMON_H
 #define XP_ENGINE_BPF_COMMON_H
 
@@ -7,18 +7,19 @@
 
 struct bpf_object;
 
-/* Silences libbpf (keeps its last line for xp_bpf_fail) and raises RLIMIT_MEMLOCK. Call before any open; repeated calls are cheap. */
+/* Silences libbpf (keeps its last line for xp_bpf_fail), raises soft RLIMIT_MEMLOCK and RLIMIT_NOFILE. Before any open; cheap. */
 void xp_bpf_init(void);
 /*
- * Error of a failed libbpf or bpf() call. errnum positive. EPERM/EACCES: PERMISSION_DENIED with call and errno; E2BIG/ENOMEM/ENOSPC:
- * RESOURCE_LIMIT; ENOTSUPP (524) on an attach: PROBE_REFUSED; else INTERNAL with libbpf's last line in the message.
+ * Error of a failed libbpf or bpf() call. errnum positive. EPERM/EACCES: PERMISSION_DENIED with call and errno; E2BIG/E[MN]FILE/
+ * ENOMEM/ENOSPC: RESOURCE_LIMIT; ESRCH: TARGET_EXITED; ENOTSUPP (524), only met on an attach: PROBE_REFUSED; else INTERNAL with
+ * libbpf's last line in the message.
  */
 int xp_bpf_fail(struct xp_err *reterr, int errnum, const char *call, const char *object);
 /* Sets rodata xp_tgid and xp_ns_level (bpf/filter.h) of an object between open and load. pid: as xprobe sees it. */
 int xp_bpf_set_target(struct bpf_object *object, uint32_t pid, struct xp_err *reterr);
-/* Depth of xprobe's own PID namespace; 0 = initial. Found by a BPF test run, cached in *state of the caller is not needed: cheap enough once an engine. */
+/* Depth of xprobe's own PID namespace; 0 = initial (told by the inode, else by a BPF test run of some milliseconds: ask once an engine). */
 int xp_bpf_ns_level(uint32_t *ret_level, struct xp_err *reterr);
-/* Writes the stop switch xp_off through the mmapped .data of the object. */
+/* Writes the stop switch xp_off of a loaded object through the mmapped .data; the object must have been loaded by its skeleton. */
 int xp_bpf_switch(struct bpf_object *object, bool off, struct xp_err *reterr);
 
 #endif
