@@ -38,10 +38,10 @@ struct xp_edge {
 	enum xp_policy_id policy;
 };
 
-/* One reason why the plan cannot run now. code is an error code; endpoint "start", "end" or NULL. */
+/* One reason why the plan cannot run now. `err` is the whole error (owned by the plan's arena); endpoint "start", "end" or NULL. */
 struct xp_plan_issue {
-	enum xp_err_code code;
-	const char *message, *endpoint;
+	const char *code, *message, *endpoint;
+	const struct xp_err *err;
 };
 
 struct xp_plan {

@@ -20,4 +20,10 @@ struct xp_feature {
 };
 extern const struct xp_record xp_feature_record; /* "Feature" */
 
+/*
+ * Tries what `needs` (enum xp_need of family/family.h) asks for, on xprobe itself. *ret_missing: only the features that are not
+ * available, in the arena.
+ */
+int xp_rights_check(unsigned needs, struct xp_arena *arena, struct xp_feature **ret_missing, size_t *ret_n, struct xp_err *reterr);
+
 #endif
