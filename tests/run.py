@@ -14,22 +14,33 @@ import xml.etree.ElementTree as tree
 LIMIT_S = 600
 
 
-def skip_reason(case):
-    text = "".join(part.text or "" for part in case.iter() if part.tag in ("system-out", "skipped"))
-    found = re.search(r"^.*SKIP(?:PED)?[: ]+(.*)$", text, re.MULTILINE)
-    return found.group(1).strip() if found else "no reason given"
+def output_of(case):
+    return "".join(part.text or "" for part in case.iter() if part.tag in ("system-out", "skipped"))
+
+
+def skip_reason(text):
+    found = re.findall(r"^.*SKIP(?:PED)?[: ]+(.*)$", text, re.MULTILINE)
+    return found[-1].strip() if found else "no reason given"
+
+
+def inner_skips(name, text):
+    """Single functions that a passing file skipped: `SKIP function: reason` of xp.py, `[  SKIPPED ] function` of cmocka."""
+    found = re.findall(r"^SKIP (\w+): (.*)$", text, re.MULTILINE)
+    found += [(function, "see its output") for function in sorted(set(re.findall(r"^\[  SKIPPED \] (\w+)$", text, re.MULTILINE)))]
+    return [(f"{name} {function}", reason) for function, reason in found]
 
 
 def count(report):
     passed, failed, skipped = [], [], []
     for case in tree.parse(report).getroot().iter("testcase"):
-        name = case.get("name")
+        name, text = case.get("name"), output_of(case)
         if case.find("failure") is not None or case.get("status") == "fail":
             failed.append(name)
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
-            skipped.append((name, skip_reason(case)))
+            skipped.append((name, skip_reason(text)))
         else:
             passed.append(name)
+            skipped += inner_skips(name, text)
     return passed, failed, skipped
 
 
@@ -38,7 +49,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.xml")
         command = ["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "--timeout", str(LIMIT_S),
-                   "-j", str(os.cpu_count() or 1), "--output-junit", report]
+                   "-j", str(os.cpu_count() or 1), "--test-output-size-passed", "65536", "--output-junit", report]
         if labels:
             command += ["-L", "^(" + "|".join(labels) + ")$"]
         status = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
