@@ -43,8 +43,10 @@ struct xp_collector_ops {
 	void (*cost)(void *state, uint64_t *ret_ns, uint64_t *ret_events);
 	/* Dearest probe in use, ns; 0 = none. NULL: none. */
 	uint64_t (*floor_ns)(void *state);
-	/* -1 or a descriptor whose readability calls drain early. NULL: none. */
+	/* -1 or a descriptor whose becoming readable (edge) calls drain early; drain empties it. Asked once, before open. NULL: none. */
 	int (*poll_fd)(void *state);
+	/* Processes that the target forked in the window, as far as seen. NULL: not watched. */
+	uint32_t (*children)(void *state);
 };
 
 struct xp_collector {

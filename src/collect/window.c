@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One bounded window. In: collectors, the target to watch, bounds. Out: struct xp_window and every collector disarmed again.
+ * Arming walks the collectors forwards, disarming backwards; what lies behind the window runs in every case. No state of its own.
+ */
+#include "collect/window_priv.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* linux/ioprio.h is missing from older kernel headers. */
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_IDLE (3 << 13)
+#define DISARM_LIMIT_NS (5 * XP_NS_PER_S) /* contract 6.3 */
+
+uint64_t xp_window_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * XP_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static double ms_between(uint64_t from_ns, uint64_t to_ns)
+{
+	return (double)(to_ns - from_ns) / XP_NS_PER_MS;
+}
+
+int xp_window_step(struct xp_collector *collector, int (*op)(void *state, struct xp_err *reterr), struct xp_err *reterr)
+{
+	xp_auto_err err = {};
+
+	if (!op(collector->state, &err))
+		return 0;
+	if (!collector->optional)
+		return xp_err_move(reterr, &err);
+	xp_err_move(&collector->err, &err);
+	collector->out = true;
+	return 0;
+}
+
+static int prepare_all(struct xp_window_run *run, struct xp_err *reterr)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		int r = xp_window_step(&run->collectors[i], run->collectors[i].ops->prepare, reterr);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* CLEANUP_FAILED outranks what failed before it, except the target's identity; the hidden code stays readable (contract 1.5). */
+static void add_failure(struct xp_err *first, struct xp_err *cleanup)
+{
+	if (!first->code) {
+		xp_err_move(first, cleanup);
+	} else if (cleanup->code == XP_E_CLEANUP_FAILED && first->code != XP_E_TARGET_EXITED && first->code != XP_E_TARGET_REUSED) {
+		xp_err_detail(cleanup, "original_error_code", json_string(xp_err_name(first->code)));
+		xp_err_move(first, cleanup);
+	} else {
+		xp_err_detail(first, "cleanup_error_code", json_string(xp_err_name(cleanup->code)));
+	}
+}
+
+static void disarm_one(struct xp_collector *collector, struct xp_err *failure)
+{
+	xp_auto_err err = {};
+
+	if (collector->ops->disarm(collector->state, &err))
+		add_failure(failure, &err);
+}
+
+/* Backwards over everything whose arm was tried; an optional one that refused was disarmed there and then. */
+static void disarm_all(struct xp_window_run *run, struct xp_err *failure)
+{
+	uint64_t begin_ns = xp_window_now();
+	xp_auto_err late = {};
+
+	for (size_t i = run->n_armed; i-- > 0;)
+		if (run->armed[i])
+			disarm_one(&run->collectors[i], failure);
+	uint64_t took_ns = xp_window_now() - begin_ns;
+
+	run->window->cost.detach_ms = (double)took_ns / XP_NS_PER_MS;
+	if (took_ns <= DISARM_LIMIT_NS)
+		return;
+	xp_fail(&late, XP_E_CLEANUP_FAILED, "taking the probes off took %.1f s", (double)took_ns / XP_NS_PER_S);
+	add_failure(failure, &late);
+}
+
+static int check_ready_in_time(struct xp_window_run *run, struct xp_err *reterr)
+{
+	if (xp_window_now() < run->deadline_ns)
+		return 0;
+	xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "the probes were not ready within %llu ms", (unsigned long long)run->bounds->timeout_ms);
+	xp_err_limit(reterr, "timeout_ms", run->bounds->timeout_ms, 1, 3600000);
+	return -XP_E_SESSION_LIMIT_EXCEEDED;
+}
+
+static int arm_one(struct xp_window_run *run, size_t i, struct xp_err *reterr)
+{
+	struct xp_collector *collector = &run->collectors[i];
+	xp_auto_err cleanup = {};
+	int r = xp_target_check(run->target, reterr);
+
+	if (r)
+		return r;
+	run->armed[i] = true;
+	run->n_armed = i + 1;
+	r = xp_window_step(collector, collector->ops->arm, reterr);
+	if (!r && collector->out) {
+		disarm_one(collector, &cleanup);
+		run->armed[i] = false;
+		if (cleanup.code)
+			r = xp_err_move(reterr, &cleanup);
+	}
+	return r;
+}
+
+/* Sets run->interrupted instead of failing when a signal came first. */
+static int arm_all(struct xp_window_run *run, struct xp_err *reterr)
+{
+	uint64_t begin_ns = xp_window_now();
+
+	run->deadline_ns = begin_ns + run->bounds->timeout_ms * XP_NS_PER_MS;
+	for (size_t i = 0; i < run->n; i++) {
+		int r = 0;
+
+		run->interrupted = xp_interrupts() > 0;
+		if (run->interrupted)
+			return 0;
+		if (!run->collectors[i].out)
+			r = arm_one(run, i, reterr);
+		if (!r)
+			r = check_ready_in_time(run, reterr);
+		if (r)
+			return r;
+	}
+	run->window->cost.attach_ms = ms_between(begin_ns, xp_window_now());
+	return 0;
+}
+
+static int open_all(struct xp_window_run *run, struct xp_err *reterr)
+{
+	struct xp_window *window = run->window;
+	xp_auto_err no_clock = {};
+
+	/* A target whose CPU clock cannot be read has a null cost share and no cost limit (contract 15.2). */
+	run->cpu_known = xp_target_cpu_ns(run->target, &run->cpu_base_ns, &no_clock) == 0;
+	run->cpu_last_ns = run->cpu_base_ns;
+	window->start_ns = xp_window_now();
+	window->opened = true;
+	for (size_t i = 0; i < run->n; i++) {
+		struct xp_collector *collector = &run->collectors[i];
+		xp_auto_err err = {};
+
+		if (collector->out || !collector->ops->open(collector->state, window->start_ns, &err))
+			continue;
+		if (!collector->optional)
+			return xp_err_move(reterr, &err);
+		xp_err_move(&collector->err, &err);
+		collector->out = true;
+	}
+	return 0;
+}
+
+void xp_window_sum_cost(struct xp_window_run *run, uint64_t *ret_ns, uint64_t *ret_events)
+{
+	*ret_ns = *ret_events = 0;
+	for (size_t i = 0; i < run->n; i++) {
+		const struct xp_collector *collector = &run->collectors[i];
+		uint64_t ns = 0, events = 0;
+
+		if (!run->armed[i] || !collector->ops->cost)
+			continue;
+		collector->ops->cost(collector->state, &ns, &events);
+		*ret_ns += ns;
+		*ret_events += events;
+	}
+}
+
+bool xp_window_read_cpu(struct xp_window_run *run)
+{
+	uint64_t now_ns;
+	xp_auto_err gone = {};
+
+	/* Also fails when the target has just gone: the last reading stands then. */
+	if (run->cpu_known && xp_target_cpu_ns(run->target, &now_ns, &gone) == 0)
+		run->cpu_last_ns = now_ns;
+	return run->cpu_known;
+}
+
+static void close_all(struct xp_window_run *run)
+{
+	struct xp_window *window = run->window;
+
+	window->end_ns = xp_window_now();
+	for (size_t i = 0; i < run->n; i++)
+		if (run->armed[i])
+			run->collectors[i].ops->close_window(run->collectors[i].state, window->end_ns);
+	xp_window_read_cpu(run);
+	window->exec_seen |= xp_target_exec_changed(run->target);
+}
+
+static void fill_cost(struct xp_window_run *run)
+{
+	struct xp_window *window = run->window;
+	struct xp_cost *cost = &window->cost;
+	uint64_t spent_ns, floor_ns = 0, cpu_ns = run->cpu_last_ns - run->cpu_base_ns;
+
+	xp_window_sum_cost(run, &spent_ns, &cost->probe_events);
+	for (size_t i = 0; i < run->n; i++) {
+		const struct xp_collector *collector = &run->collectors[i];
+		uint64_t one_ns = run->armed[i] && collector->ops->floor_ns ? collector->ops->floor_ns(collector->state) : 0;
+
+		floor_ns = one_ns > floor_ns ? one_ns : floor_ns;
+		if (run->armed[i] && collector->ops->children)
+			window->children += collector->ops->children(collector->state);
+	}
+	if (floor_ns)
+		cost->probe_floor_ns = (struct xp_opt_u64)XP_SOME(floor_ns);
+	if (run->cpu_known)
+		cost->target_cpu_ns = (struct xp_opt_u64)XP_SOME(cpu_ns);
+	if (run->cpu_known && cpu_ns)
+		cost->cpu_share = (struct xp_opt_f64)XP_SOME(spent_ns >= cpu_ns ? 1.0 : (double)spent_ns / (double)cpu_ns);
+}
+
+/* The last look at the identity. A target that went while the window was closing has left a capture that may lack its end. */
+static void check_after(struct xp_window_run *run)
+{
+	xp_auto_err gone = {};
+
+	if (run->window->end != XP_END_FAILED && xp_target_check(run->target, &gone))
+		run->window->end = XP_END_TARGET_GONE;
+}
+
+/* What follows a capture is analysis: a guest beside a busy target runs it at the lowest priority. Refusal changes nothing. */
+static void step_back(void)
+{
+	setpriority(PRIO_PROCESS, 0, 19);
+	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+}
+
+static void run_open_window(struct xp_window_run *run, struct xp_err *failure)
+{
+	if (open_all(run, failure) || xp_window_wait(run, failure))
+		run->window->end = XP_END_FAILED;
+	close_all(run);
+	check_after(run);
+	fill_cost(run);
+}
+
+int xp_window_run(struct xp_collector *collectors, size_t n, struct xp_target *target, const struct xp_window_bounds *bounds,
+		  struct xp_window *ret_window, struct xp_err *reterr)
+{
+	xp_auto(xp_free) void *armed = calloc(n ? n : 1, sizeof(bool));
+	struct xp_window_run run = {
+		.collectors = collectors, .n = n, .target = target, .bounds = bounds, .window = ret_window, .armed = armed,
+	};
+	xp_auto_err failure = {};
+
+	*ret_window = (struct xp_window){ .end = XP_END_FAILED, .cost.limit = bounds->max_cost };
+	if (!armed)
+		return xp_fail_sys(reterr, ENOMEM, "calloc", "%zu collectors", n);
+	if (prepare_all(&run, &failure))
+		return xp_err_move(reterr, &failure);
+	if (!arm_all(&run, &failure)) {
+		if (run.interrupted)
+			ret_window->end = XP_END_SIGNAL;
+		else
+			run_open_window(&run, &failure);
+	}
+	disarm_all(&run, &failure);
+	step_back();
+	return failure.code ? xp_err_move(reterr, &failure) : 0;
+}
