@@ -39,17 +39,37 @@ struct xp_arena *xp_arena_new(void)
 	return must(calloc(1, sizeof(struct xp_arena)));
 }
 
+static void release(struct deferred *deferred, struct chunk *chunks)
+{
+	for (struct deferred *d = deferred; d; d = d->next)
+		d->fn(d->object);
+	for (struct chunk *c = chunks, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+}
+
 void xp_arena_free(struct xp_arena *arena)
 {
 	if (!arena)
 		return;
-	for (struct deferred *d = arena->deferred; d; d = d->next)
-		d->fn(d->object);
-	for (struct chunk *c = arena->chunks, *next; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	release(arena->deferred, arena->chunks);
 	free(arena);
+}
+
+void xp_arena_reset(struct xp_arena *arena)
+{
+	struct chunk *kept = arena->chunks;
+	struct deferred *deferred = arena->deferred;
+
+	/* The list of deferred releases lies in the chunks: run it before any of them goes. */
+	arena->deferred = NULL;
+	release(deferred, NULL);
+	if (!kept)
+		return;
+	release(NULL, kept->next);
+	kept->next = NULL;
+	kept->used = 0;
 }
 
 static struct chunk *grow(struct xp_arena *arena, size_t bytes)

@@ -50,15 +50,29 @@ void xp_json_end(struct xp_json *json, char bracket)
 	xp_text_char(json->out, bracket);
 }
 
+/* 1 for bytes that stand for themselves inside a JSON string: printable ASCII but the quote and the backslash. */
+static bool plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Plain runs are copied whole: names and keys are nearly always one run, and an export writes tens of them per event. */
 static void escaped(struct xp_text *out, const char *text, size_t len)
 {
 	const char *end = text + len;
 
 	xp_text_char(out, '"');
 	for (const char *p = text; p < end;) {
+		const char *run = p;
+
+		while (p < end && plain((unsigned char)*p))
+			p++;
+		if (p > run)
+			xp_text_add(out, run, (size_t)(p - run));
+		if (p == end)
+			break;
 		unsigned char c = (unsigned char)*p;
 		size_t n = xp_utf8_len(p, end);
-
 		if (c == '"' || c == '\\')
 			xp_text_fmt(out, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
@@ -70,6 +84,17 @@ static void escaped(struct xp_text *out, const char *text, size_t len)
 		p += n ? n : 1;
 	}
 	xp_text_char(out, '"');
+}
+
+/* Decimal digits without the cost of a format string. */
+static void digits(struct xp_text *out, uint64_t value)
+{
+	char text[24], *p = text + sizeof(text);
+
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
+	xp_text_add(out, p, (size_t)(text + sizeof(text) - p));
 }
 
 void xp_json_key(struct xp_json *json, const char *key)
@@ -92,18 +117,16 @@ void xp_json_str(struct xp_json *json, const char *text)
 
 void xp_json_u64(struct xp_json *json, uint64_t value)
 {
-	char digits[24];
-
 	before_value(json);
-	xp_text_add(json->out, digits, (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value));
+	digits(json->out, value);
 }
 
 void xp_json_i64(struct xp_json *json, int64_t value)
 {
-	char digits[24];
-
 	before_value(json);
-	xp_text_add(json->out, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
+	if (value < 0)
+		xp_text_char(json->out, '-');
+	digits(json->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void xp_json_f64(struct xp_json *json, double value)
@@ -115,8 +138,8 @@ void xp_json_f64(struct xp_json *json, double value)
 		return;
 	}
 	before_value(json);
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
+	for (int precision = 1; precision <= 17; precision++) {
+		snprintf(text, sizeof(text), "%.*g", precision, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}

@@ -45,6 +45,8 @@ bool xp_json_is_text(const json_t *value);
 
 /* json_integer for counts and ns; saturates at 2^63-1, which no clock or counter of ours reaches. */
 json_t *xp_json_count(uint64_t value);
+/* An integer over the whole range 0..2^64-1, in the form that xp_json_parse delivers and xp_json_value writes. */
+json_t *xp_json_exact(uint64_t value);
 /* json_string of text made valid UTF-8 first. */
 json_t *xp_json_text(const char *text);
 

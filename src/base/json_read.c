@@ -94,3 +94,13 @@ bool xp_json_get_u64(const json_t *value, uint64_t *ret_value)
 	*ret_value = strtoull(json_string_value(value) + CARRIER_LEN, NULL, 10);
 	return true;
 }
+
+json_t *xp_json_exact(uint64_t value)
+{
+	char carried[CARRIER_LEN + 24];
+
+	if (value <= INT64_MAX)
+		return json_integer((json_int_t)value);
+	snprintf(carried, sizeof(carried), CARRIER "%llu", (unsigned long long)value);
+	return json_string_nocheck(carried);
+}

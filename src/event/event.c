@@ -52,3 +52,16 @@ const char *const xp_memcpy_kind_names[XP_COPY_KIND_COUNT] = {
 	[XP_COPY_HTOD] = "HtoD", [XP_COPY_DTOH] = "DtoH", [XP_COPY_DTOD] = "DtoD",
 	[XP_COPY_HTOH] = "HtoH", [XP_COPY_PTOP] = "PtoP", [XP_COPY_UNKNOWN] = "unknown",
 };
+
+const char *const xp_memory_kind_names[XP_MEMORY_KIND_COUNT] = {
+	[XP_MEMORY_UNKNOWN] = "unknown", [XP_MEMORY_PAGEABLE] = "pageable", [XP_MEMORY_PINNED] = "pinned",
+	[XP_MEMORY_DEVICE] = "device",	 [XP_MEMORY_ARRAY] = "array",	    [XP_MEMORY_MANAGED] = "managed",
+	[XP_MEMORY_DEVICE_STATIC] = "device_static", [XP_MEMORY_MANAGED_STATIC] = "managed_static",
+};
+
+enum xp_event_group xp_event_group_of(enum xp_event_type type)
+{
+	if (type >= XP_EV_CUDA_API_ENTRY && type <= XP_EV_GPU_MEMSET_END)
+		return XP_GROUP_CUDA;
+	return type == XP_EV_NVTX_RANGE_START || type == XP_EV_NVTX_RANGE_END ? XP_GROUP_NVTX : XP_GROUP_HOST;
+}

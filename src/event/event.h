@@ -29,6 +29,13 @@ enum xp_probe_kind {
 };
 extern const char *const xp_probe_kind_names[XP_PROBE_KIND_COUNT];
 
+/* Contract 10.7 `src_memory`, `dst_memory`; the numbers are CUPTI's. */
+enum xp_memory_kind {
+	XP_MEMORY_UNKNOWN, XP_MEMORY_PAGEABLE, XP_MEMORY_PINNED, XP_MEMORY_DEVICE, XP_MEMORY_ARRAY, XP_MEMORY_MANAGED,
+	XP_MEMORY_DEVICE_STATIC, XP_MEMORY_MANAGED_STATIC, XP_MEMORY_KIND_COUNT
+};
+extern const char *const xp_memory_kind_names[XP_MEMORY_KIND_COUNT];
+
 /* Contract 10.1 `cuda.memcpy_kind`. */
 enum xp_memcpy_kind { XP_COPY_HTOD, XP_COPY_DTOH, XP_COPY_DTOD, XP_COPY_HTOH, XP_COPY_PTOP, XP_COPY_UNKNOWN, XP_COPY_KIND_COUNT };
 extern const char *const xp_memcpy_kind_names[XP_COPY_KIND_COUNT];
@@ -45,7 +52,12 @@ enum xp_event_flag {
 	XP_EVF_INVALID_TIME = 2048,    /* excluded before correlation, counted (contract 9) */
 	XP_EVF_GRAPH_PREDATES = 4096,
 	XP_EVF_SYNTHETIC = 8192,
+	XP_EVF_NO_RESULT = 16384,      /* syscall exit of an input file without return_value */
 };
+
+/* Which of the three sub-objects of contract 10.1 an event of this type carries. */
+enum xp_event_group { XP_GROUP_HOST, XP_GROUP_CUDA, XP_GROUP_NVTX };
+enum xp_event_group xp_event_group_of(enum xp_event_type type);
 
 #define XP_ERROR_UNKNOWN UINT64_MAX /* error_ns: no bound known */
 #define XP_NO_DETAIL UINT32_MAX

@@ -69,8 +69,12 @@ void xp_store_free(struct xp_store *store)
 {
 	if (!store)
 		return;
-	for (size_t i = 0; i < store->details.n; i++)
-		json_decref(((struct xp_event_detail *)array_at(&store->details, i))->attributes);
+	for (size_t i = 0; i < store->details.n; i++) {
+		struct xp_event_detail *detail = array_at(&store->details, i);
+
+		json_decref(detail->attributes);
+		json_decref(detail->arguments);
+	}
 	free(store->events.at);
 	free(store->details.at);
 	free(store->sites.at);

@@ -13,6 +13,12 @@ struct xp_site {
 	struct xp_opt_u64 offset; /* file offset of the function or marker */
 };
 
+/* Which members of xp_event_detail.gpu hold something; the others are null in the record. */
+enum xp_gpu_have {
+	XP_GPU_GRID = 1, XP_GPU_BLOCK = 2, XP_GPU_BYTES = 4, XP_GPU_START = 8, XP_GPU_END = 16, XP_GPU_DOMAIN = 32, XP_GPU_CALLBACK = 64,
+	XP_GPU_RUNTIME_CORRELATION = 128, XP_GPU_MEMCPY_KIND = 256, XP_GPU_MEMORY = 512, XP_GPU_MEMSET_VALUE = 1024,
+};
+
 /* Side storage of events that carry more; which members count follows from the event's type. */
 struct xp_event_detail {
 	uint64_t raw_ns;		  /* timestamp_raw when it differs from t_ns, else 0 */
@@ -22,9 +28,11 @@ struct xp_event_detail {
 			uint32_t grid[3], block[3];
 			uint64_t bytes, start_ns, end_ns, node;
 			uint32_t name, function, symbol; /* interned: kernel or API name, demangled function, unfolded API name; 0 = none */
+			uint32_t mangled;		 /* interned: kernel_name_mangled */
 			uint32_t callback_domain, callback_id, runtime_correlation;
-			uint8_t memcpy_kind, src_memory, dst_memory, name_complete;
 			uint32_t memset_value;
+			uint16_t have; /* enum xp_gpu_have */
+			uint8_t memcpy_kind, src_memory, dst_memory, name_complete;
 		} gpu;
 		struct {
 			uint64_t range_id;
@@ -32,7 +40,8 @@ struct xp_event_detail {
 			uint8_t name_complete, process_range;
 		} nvtx;
 	};
-	json_t *attributes;		  /* offline input: the open map as read, owned by the store; live: NULL */
+	json_t *attributes;		  /* offline input: the open map as read, where it says more than the event; owned by the store */
+	json_t *arguments;		  /* offline input: host.arguments as read, where they are not six registers; owned by the store */
 };
 
 struct xp_store;

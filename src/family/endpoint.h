@@ -4,6 +4,7 @@
 #define XP_FAMILY_ENDPOINT_H
 
 #include "base/field.h"
+#include "event/api_name.h"
 #include "event/event.h"
 #include "target/target.h"
 
@@ -12,7 +13,6 @@ struct xp_family;
 
 enum xp_boundary { XP_AT_ENTRY, XP_AT_EXIT };
 enum xp_uprobe_target { XP_UPROBE_SYMBOL, XP_UPROBE_FULL_NAME, XP_UPROBE_OFFSET };
-enum xp_api_domain { XP_API_NONE, XP_API_DRIVER, XP_API_RUNTIME };
 enum xp_name_match { XP_MATCH_ANY, XP_MATCH_EXACT, XP_MATCH_PREFIX, XP_MATCH_SUFFIX, XP_MATCH_CONTAINS, XP_MATCH_REGEX };
 
 /* One place in a file where a probe sits. */
