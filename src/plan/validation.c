@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plan to ValidationResult. In: a plan with one edge. Out: a plain value. No state. */
+#include "plan/validation.h"
+
+#include <string.h>
+
+#include "family/resolved_doc.h"
+
+static bool has_issue(const struct xp_plan *plan, const char *label)
+{
+	for (size_t i = 0; i < plan->n_issues; i++)
+		if (plan->issues[i].endpoint && !strcmp(plan->issues[i].endpoint, label))
+			return true;
+	return false;
+}
+
+static bool is_right_missing(const struct xp_plan *plan)
+{
+	return plan->n_features > 0;
+}
+
+static const struct xp_linux_endpoint *describe_linux(const struct xp_endpoint *endpoint, struct xp_arena *arena)
+{
+	struct xp_linux_endpoint *out = xp_arena_new_of(arena, struct xp_linux_endpoint);
+	const struct xp_resolved *resolved = endpoint->resolved;
+
+	out->event_type = (int)endpoint->type;
+	if (endpoint->syscall.name) {
+		out->probe_kind = XP_PROBE_SYSCALL;
+		out->category = "syscalls";
+		out->name = endpoint->syscall.name;
+		out->syscall_number = (struct xp_opt_u32)XP_SOME(endpoint->syscall.number);
+	} else if (endpoint->tracepoint.name) {
+		out->probe_kind = XP_PROBE_TRACEPOINT;
+		out->category = endpoint->tracepoint.category;
+		out->name = endpoint->tracepoint.name;
+	} else {
+		bool start = endpoint->type == XP_EV_PYTHON_GC_START;
+		bool marker = resolved && resolved->usdt_provider;
+
+		out->probe_kind = marker ? XP_PROBE_USDT : start ? XP_PROBE_UPROBE : XP_PROBE_URETPROBE;
+		out->category = "python";
+		out->name = start ? "gc__start" : "gc__done";
+		out->binary_path = resolved ? resolved->binary_path : NULL;
+		out->provider = marker ? resolved->usdt_provider : NULL;
+	}
+	return out;
+}
+
+static const struct xp_cuda_endpoint *describe_cuda(const struct xp_endpoint *endpoint, struct xp_arena *arena)
+{
+	struct xp_cuda_endpoint *out = xp_arena_new_of(arena, struct xp_cuda_endpoint);
+	bool nvtx = endpoint->type == XP_EV_NVTX_RANGE_START || endpoint->type == XP_EV_NVTX_RANGE_END;
+
+	out->event_type = (int)endpoint->type;
+	out->api_domain = endpoint->cuda.domain == XP_API_NONE ? -1 : (int)endpoint->cuda.domain;
+	out->api_name = endpoint->cuda.api_name;
+	out->memcpy_kind = endpoint->cuda.memcpy_kind;
+	if (nvtx)
+		out->nvtx_name_regex = endpoint->cuda.pattern;
+	else if (endpoint->cuda.on_function)
+		out->kernel_function_regex = endpoint->cuda.pattern;
+	else
+		out->kernel_name_regex = endpoint->cuda.pattern;
+	return out;
+}
+
+struct xp_validated_endpoint xp_validated_endpoint_make(const struct xp_plan *plan, unsigned index, const char *label)
+{
+	const struct xp_endpoint *endpoint = &plan->endpoints[index];
+	struct xp_validated_endpoint out = {
+		.selector = endpoint->selector,
+		.source = endpoint->family->host ? 0 : 1,
+		.event_type = (int)endpoint->type,
+		.collectable = !has_issue(plan, label) && !is_right_missing(plan),
+	};
+	bool function = endpoint->type == XP_EV_HOST_FUNCTION_ENTRY || endpoint->type == XP_EV_HOST_FUNCTION_EXIT;
+
+	if (!endpoint->family->host)
+		out.cuda = describe_cuda(endpoint, plan->arena);
+	else if (function)
+		out.host = endpoint->resolved ? xp_resolved_doc_make(endpoint, xp_target_identity(plan->target), plan->arena) : NULL;
+	else
+		out.linux_endpoint = describe_linux(endpoint, plan->arena);
+	return out;
+}
+
+static bool is_activity(const struct xp_endpoint *endpoint)
+{
+	return endpoint->family->needs & XP_NEED_ACTIVITY;
+}
+
+struct xp_requirements xp_requirements_of(const struct xp_endpoint *start, const struct xp_endpoint *end)
+{
+	unsigned needs = start->family->needs | end->family->needs;
+	bool cuda = needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY | XP_NEED_NVTX);
+
+	return (struct xp_requirements){
+		.needs_ebpf = needs & (XP_NEED_BPF_UPROBE | XP_NEED_BPF_SYSCALL | XP_NEED_BPF_TRACEPOINT),
+		.needs_cupti = cuda,
+		.needs_cupti_callback = needs & XP_NEED_CALLBACK,
+		.needs_cupti_activity = needs & XP_NEED_ACTIVITY,
+		.needs_nvtx = needs & XP_NEED_NVTX,
+		.needs_clock_alignment = is_activity(start) != is_activity(end),
+		.agent_activation = cuda ? XP_AGENT_INJECTION : XP_AGENT_NOT_REQUIRED,
+		.target_mutation = cuda,
+	};
+}
+
+struct xp_advice xp_advice_of(const struct xp_endpoint *start, const struct xp_endpoint *end, struct xp_arena *arena)
+{
+	struct xp_recommendation found = xp_recommend(start, end);
+	const char **names = xp_arena_array(arena, const char *, XP_POLICY_COUNT);
+
+	memcpy(names, found.compatible_policies, found.n_compatible * sizeof(*names));
+	return (struct xp_advice){
+		.policy = found.policy, .reason = found.reason, .compatible_policies = names, .n_compatible_policies = found.n_compatible,
+	};
+}
+
+static bool is_broad(const struct xp_endpoint *endpoint)
+{
+	bool kernel = endpoint->type == XP_EV_GPU_KERNEL_START || endpoint->type == XP_EV_GPU_KERNEL_END;
+
+	return kernel && (!endpoint->cuda.pattern || !strcmp(endpoint->cuda.pattern, ".*"));
+}
+
+struct xp_validation xp_validation_make(struct xp_plan *plan)
+{
+	const struct xp_edge *edge = &plan->edges[0];
+	const struct xp_endpoint *start = &plan->endpoints[edge->start], *end = &plan->endpoints[edge->end];
+	struct xp_validation out = {
+		.valid = plan->n_issues == 0,
+		.target = *xp_target_identity(plan->target),
+		.start = xp_validated_endpoint_make(plan, edge->start, "start"),
+		.end = xp_validated_endpoint_make(plan, edge->end, edge->end == edge->start ? "start" : "end"),
+		.match_policy = (int)edge->policy,
+		.policy_recommendation = xp_advice_of(start, end, plan->arena),
+		.requirements = xp_requirements_of(start, end),
+		.issues = plan->issues,
+		.n_issues = plan->n_issues,
+		.features = plan->features,
+		.n_features = plan->n_features,
+	};
+
+	if (is_broad(start) || is_broad(end))
+		xp_warn(&plan->warnings, "BROAD_EVENT_SELECTOR", NULL, "the selector takes every kernel; a name~ filter makes the answer sharper");
+	if (out.requirements.target_mutation)
+		xp_warn(&plan->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
+			xp_target_pid(plan->target));
+	out.warnings = plan->warnings.at;
+	out.n_warnings = plan->warnings.n;
+	return out;
+}
