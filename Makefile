@@ -35,10 +35,13 @@ bench: build ## every claim of bench/, side by side with its peers (root)
 dist: ## dist/xprobe-VERSION-x86_64.tar.gz
 	packaging/dist.sh
 
+generate: build ## schemas and reference pages out of the field tables
+	tests/generate.py
+
 format: ## let clang-format lay out every C file
 	tests/lint/format.sh fix
 
 clean: ## remove every build folder
 	rm -rf build build-asan build-fuzz build-release dist
 
-.PHONY: help setup build demo test lint asan fuzz bench dist format clean
+.PHONY: help setup build demo test lint asan fuzz bench dist generate format clean

@@ -412,10 +412,11 @@ def main():
             except Skip as reason:
                 skipped.append(str(reason))
                 print(f"SKIP {name}: {reason}", flush=True)
-            except Exception:  # a failed test must not hide the next one
+            except Exception as problem:  # a failed test must not hide the next one
                 failed.append(name)
-                traceback.print_exc(file=sys.stdout)
-                print(f"FAIL {name}", flush=True)
+                for frame in traceback.extract_tb(problem.__traceback__)[1:]:
+                    print(f"  {os.path.basename(frame.filename)}:{frame.lineno}: {frame.line}")
+                print(f"FAIL {name}: {type(problem).__name__}: {problem}", flush=True)
     finally:
         for folder in _scratch:
             shutil.rmtree(folder, ignore_errors=True)
