@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tracepoint:CATEGORY:NAME, fired by a thread of the target. In: text, tracefs. Out: category and name. No state. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "family/family.h"
+#include "family/grammar.h"
+
+#define GRAMMAR "tracepoint:CATEGORY:NAME"
+
+enum { CANDIDATES_MAX = 20 };
+
+static const char *const tracefs_roots[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events", NULL };
+
+static int parse(const char *text, struct xp_arena *arena, struct xp_endpoint *ep, struct xp_err *reterr)
+{
+	const char *category = text + strlen("tracepoint:");
+	const char *colon = strchr(category, ':');
+
+	if (!colon)
+		return xp_grammar_refuse(reterr, text, GRAMMAR, "it has no name");
+	if (!xp_grammar_word(category, colon - category) || !xp_grammar_word(colon + 1, strlen(colon + 1)))
+		return xp_grammar_refuse(reterr, text, GRAMMAR, "category and name must be letters, digits and underscores");
+	ep->type = XP_EV_TRACEPOINT;
+	ep->boundary = XP_AT_ENTRY;
+	ep->tracepoint.category = xp_arena_dup(arena, category, colon - category);
+	ep->tracepoint.name = xp_arena_str(arena, colon + 1);
+	return 0;
+}
+
+/* Tracepoints of the category that share the first word of the wanted name, as ready selectors. */
+static json_t *candidates(int category_fd, const struct xp_endpoint *ep)
+{
+	size_t common = strcspn(ep->tracepoint.name, "_") + 1;
+	json_t *list = json_array();
+	int fd = dup(category_fd);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return list;
+	}
+	for (struct dirent *entry; (entry = readdir(dir)) && json_array_size(list) < CANDIDATES_MAX;)
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && !strncmp(entry->d_name, ep->tracepoint.name, common))
+			json_array_append_new(list, json_sprintf("tracepoint:%s:%s", ep->tracepoint.category, entry->d_name));
+	closedir(dir);
+	return list;
+}
+
+/* Takes `near`. */
+static int absent(const struct xp_endpoint *ep, const char *what, json_t *near, struct xp_err *reterr)
+{
+	int rc = xp_fail(reterr, XP_E_SYMBOL_NOT_FOUND, "the running kernel has no tracepoint %s", what);
+
+	xp_err_object(reterr, "%s", ep->selector);
+	xp_err_detail(reterr, "candidates", near);
+	xp_err_hint(reterr, "the running kernel lists its tracepoints in /sys/kernel/tracing/available_events");
+	return rc;
+}
+
+/* SYMBOL_NOT_FOUND when this tracefs knows that it is absent; *ret_known false: it is not mounted or not readable. */
+static int look_up(const char *root, const struct xp_endpoint *ep, bool *ret_known, struct xp_err *reterr)
+{
+	struct stat st;
+
+	*ret_known = false;
+	xp_auto_fd events = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (events < 0)
+		return 0;
+	xp_auto_fd category = openat(events, ep->tracepoint.category, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (category < 0 && errno != ENOENT && errno != ENOTDIR)
+		return 0;
+	*ret_known = true;
+	if (category < 0)
+		return absent(ep, "category of that name", NULL, reterr);
+
+	/* A tracepoint is a directory; `enable` and `filter` beside it are files. */
+	int rc = fstatat(category, ep->tracepoint.name, &st, 0);
+	if (rc < 0 && errno != ENOENT) {
+		*ret_known = false;
+		return 0;
+	}
+	if (rc == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	return absent(ep, "of that name in the category", candidates(category, ep), reterr);
+}
+
+/* A tracefs that is not mounted or not readable decides nothing here: the kernel then says at attach whether the tracepoint exists. */
+static int resolve_in(const char *const *roots, struct xp_endpoint *ep, struct xp_err *reterr)
+{
+	bool known = false;
+
+	for (; *roots && !known; roots++) {
+		int rc = look_up(*roots, ep, &known, reterr);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int resolve(struct xp_endpoint *ep, struct xp_target *target, const struct xp_resolve_options *options, struct xp_arena *arena,
+		   struct xp_err *reterr)
+{
+	return resolve_in(tracefs_roots, ep, reterr);
+}
+
+static const char *const heads[] = { "tracepoint:", NULL };
+
+const struct xp_family xp_family_tracepoint = {
+	.name = "tracepoint",
+	.heads = heads,
+	.grammar = GRAMMAR,
+	.summary = "kernel tracepoint that fires in a thread of the target",
+	.example = "tracepoint:sched:sched_switch",
+	.event_types = "tracepoint",
+	.needs = XP_NEED_BPF_TRACEPOINT,
+	.host = true,
+	.parse = parse,
+	.resolve = resolve,
+};
