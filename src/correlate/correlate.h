@@ -6,12 +6,13 @@
 #include "event/store.h"
 #include "plan/plan.h"
 
-enum xp_confidence { XP_CONF_EXACT, XP_CONF_HIGH, XP_CONF_HEURISTIC, XP_CONF_AMBIGUOUS, XP_CONF_COUNT };
-extern const char *const xp_confidence_names[XP_CONF_COUNT];
-
 struct xp_pair {
 	uint32_t start, end; /* indices into xp_store_events */
 };
+
+/* Contract 10.3 `clock.alignment`. */
+enum xp_alignment { XP_ALIGN_HOST, XP_ALIGN_CUPTI, XP_ALIGN_NORMALIZED, XP_ALIGN_COUNT };
+extern const char *const xp_alignment_names[XP_ALIGN_COUNT];
 
 struct xp_pairs {
 	struct xp_pair *at;  /* by (start t_ns, start sequence, end t_ns, end sequence); malloc'd, see xp_pairs_done */
@@ -19,6 +20,9 @@ struct xp_pairs {
 	uint64_t unmatched_start, unmatched_end, ambiguous, one_to_many, within_clock_error;
 	const char *method;
 	enum xp_confidence confidence;
+	enum xp_alignment alignment;
+	uint64_t start_events, end_events; /* events that each selector picked, before any cut */
+	bool nested_too_deep;		   /* stack_nested: more than 64 frames of the function open at a time in one thread */
 };
 void xp_pairs_done(struct xp_pairs *pairs);
 
@@ -27,7 +31,11 @@ struct xp_correlate_request {
 	uint32_t start_bit, end_bit; /* 1 << endpoint index, tested against xp_event.endpoints */
 	enum xp_policy_id policy;
 	uint64_t samples;	     /* 0: no bound; else keep the first N pairs and apply the cut of contract 9.1 rule 1 */
+	struct xp_opt_u64 last_ns;   /* events later than this do not exist (contract 9.1 rule 2), see xp_correlate_last_ns */
 };
+
+/* first selected event + duration: the last_ns of an offline measurement with a duration. `bits`: all selectors that count. */
+struct xp_opt_u64 xp_correlate_last_ns(struct xp_store *store, uint32_t bits, uint64_t duration_ms);
 
 /*
  * CLOCK_ALIGNMENT_FAILED when the selected events' clocks cannot be subtracted. Otherwise 0, also for no pair at all.

@@ -5,12 +5,18 @@
 
 #include "base/note.h"
 #include "family/family.h"
+#include "plan/policy.h"
 #include "target/rights.h"
 
 enum { XP_MAX_ENDPOINTS = 16, XP_MAX_EDGES = 8, XP_MAX_CUDA_FILTERS = 8, XP_MAX_LINUX_SLOTS = 16 };
 
-/* Contract 9, the order in which compatible policies are listed. */
-enum xp_policy_id { XP_POLICY_STACK_NESTED, XP_POLICY_EXACT, XP_POLICY_STREAM_ORDER, XP_POLICY_FIRST_AFTER, XP_POLICY_NEAREST, XP_POLICY_COUNT };
+/* The policies of contract 9, as policy_list.def lists them. */
+enum xp_policy_id {
+#define XP_POLICY(id, stem) XP_POLICY_##id,
+#include "plan/policy_list.def"
+#undef XP_POLICY
+	XP_POLICY_COUNT
+};
 extern const char *const xp_policy_names[XP_POLICY_COUNT];
 /* Both spellings (first-after, first_after); -1 when unknown. */
 int xp_policy_from_name(const char *name);
