@@ -62,7 +62,7 @@ static const struct xp_field nvtx_fields[] = {
 	XP_FIELD(xp_event_nvtx_doc, range_id, U64, "identity of the range"),
 	XP_FIELD(xp_event_nvtx_doc, start_tid, U32, "thread that opened the range"),
 };
-static const struct xp_record nvtx_record =
+const struct xp_record xp_event_nvtx_record =
 	XP_RECORD("EventNvtx", xp_event_nvtx_doc, nvtx_fields, "the NVTX range behind an event", .closed = true);
 
 static const struct xp_field event_fields[] = {
@@ -82,7 +82,7 @@ static const struct xp_field event_fields[] = {
 	XP_FIELD(xp_event_doc, process_start_time, OPT_U64, "identity of the process, clock ticks since boot"),
 	XP_FIELD_PTR(xp_event_doc, host, &host_record, "probe, for events on the CPU", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_event_doc, cuda, &cuda_record, "call or activity, for CUDA events", .flags = XP_NULLABLE),
-	XP_FIELD_PTR(xp_event_doc, nvtx, &nvtx_record, "range, for NVTX events", .flags = XP_NULLABLE | XP_OPTIONAL),
+	XP_FIELD_PTR(xp_event_doc, nvtx, &xp_event_nvtx_record, "range, for NVTX events", .flags = XP_NULLABLE | XP_OPTIONAL),
 	XP_FIELD(xp_event_doc, attributes, JSON, "open map of further facts", .flags = XP_OPEN_OBJECT),
 };
 const struct xp_record xp_event_record =

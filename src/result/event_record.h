@@ -63,7 +63,8 @@ struct xp_event_doc {
 	const struct xp_event_nvtx_doc *nvtx;
 	json_t *attributes; /* NULL is {} */
 };
-extern const struct xp_record xp_event_record; /* "Event" */
+extern const struct xp_record xp_event_record;	     /* "Event" */
+extern const struct xp_record xp_event_nvtx_record; /* "EventNvtx" */
 
 /*
  * The document of one stored event; text, sub-documents and JSON live in `arena` or in the store. Names are cut to 4,096 bytes.
