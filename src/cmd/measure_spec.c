@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `measure --spec` and `trace --spec`: the spec's kind decides what runs. */
+#include "cmd/measure.h"
+
+#include <string.h>
+
+void xp_measure_request_of_spec(const struct xp_measurement_spec *spec, struct xp_measure_request *ret_request)
+{
+	*ret_request = (struct xp_measure_request){
+		.name = spec->name,
+		.target = spec->target,
+		.identity_given = true,
+		.from = spec->start_selector,
+		.to = spec->end_selector,
+		.policy = (enum xp_policy_id)spec->match_policy,
+		.bounds = {
+			.samples = spec->samples,
+			.duration_ms = spec->duration_ms,
+			.timeout_ms = spec->timeout_ms,
+			.max_events = spec->max_events.v,
+			.max_cost = spec->max_cost.set ? spec->max_cost.v : 0.05,
+			.max_unmatched = -1,
+		},
+		.allow_cxx_return = spec->allow_cxx_return.set && spec->allow_cxx_return.v,
+		.format = "jsonl",
+	};
+}
+
+/* A flag on the command line wins over the spec. */
+static void apply_flags(const struct xp_session *session, struct xp_measure_request *request)
+{
+	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost"), *unmatched = xp_flag_find(session, "--max-unmatched");
+
+	if (cost)
+		request->bounds.max_cost = cost->share;
+	if (unmatched)
+		request->bounds.max_unmatched = unmatched->share;
+	if (xp_flag_on(session, "--allow-cxx-return"))
+		request->allow_cxx_return = true;
+	request->events_out = xp_flag_text(session, "--events-out", NULL);
+	request->format = xp_flag_text(session, "--format", "jsonl");
+	request->evidence_mode = strcmp(xp_flag_text(session, "--evidence", "summary"), "full") ? XP_EVIDENCE_SUMMARY : XP_EVIDENCE_FULL;
+}
+
+static int refuse_kind(enum xp_spec_kind kind, struct xp_err *reterr)
+{
+	static const char *const names[XP_SPEC_KIND_COUNT] = { "measurement", "graph", "CPU sampling", "syscall" };
+
+	return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "a %s spec is not accepted here", names[kind]);
+}
+
+int xp_measure_spec(struct xp_session *session, struct xp_err *reterr)
+{
+	bool trace = !strcmp(session->command->name, "trace");
+	struct xp_measure_request request;
+	struct xp_measurement_spec spec;
+	enum xp_spec_kind kind;
+	json_t *document;
+	int rc = xp_spec_load(xp_flag_text(session, "--spec", ""), &kind, &document, reterr);
+
+	if (rc)
+		return rc;
+	xp_arena_defer(session->arena, (void (*)(void *))json_decref, document);
+	if (kind == XP_SPEC_SYSCALLS && !trace)
+		return xp_measure_syscall_spec(session, document, reterr);
+	if (kind != XP_SPEC_MEASUREMENT)
+		return refuse_kind(kind, reterr);
+	rc = xp_measurement_spec_read(document, session->arena, &spec, reterr);
+	if (rc)
+		return rc;
+	if (spec.measurement_mode == XP_MODE_AGGREGATE)
+		return trace ? refuse_kind(kind, reterr) : xp_measure_inventory(session, "--aggregate", reterr);
+	xp_measure_request_of_spec(&spec, &request);
+	apply_flags(session, &request);
+	return xp_measure_exact(session, &request, reterr);
+}

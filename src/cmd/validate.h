@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forms of `validate` beside a single pair. */
+#ifndef XP_CMD_VALIDATE_H
+#define XP_CMD_VALIDATE_H
+
+#include "cmd/command.h"
+#include "plan/spec.h"
+
+/* flag: the inventory's mode switch. */
+int xp_validate_inventory(struct xp_session *session, const char *flag, struct xp_err *reterr);
+int xp_validate_triage(struct xp_session *session, struct xp_err *reterr);
+/* Graph, CPU and syscall specs. `document` is borrowed. */
+int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, const json_t *document, struct xp_err *reterr);
+/* Human text of a ValidationResult. */
+void xp_validation_report(const void *value, struct xp_text *out, bool color);
+
+#endif
