@@ -85,9 +85,7 @@ int xp_emit_error(const struct xp_session *session, const struct xp_err *err)
 	}
 	xp_auto_builder out = { 0 };
 	xp_render(&xp_error_record, &doc, session->pretty, 0, NULL, &out);
-	if (!xp_emit_bytes(out.data, out.len) && status == 0)
-		return 1;
-	return status;
+	return xp_emit_bytes(out.data, out.len) ? status : 1;
 }
 
 void xp_err_partial(struct xp_err *err, const struct xp_record *record, void *value, size_t budget, bool (*shrink)(void *value))
