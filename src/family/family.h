@@ -4,12 +4,11 @@
 #define XP_FAMILY_FAMILY_H
 
 #include "family/endpoint.h"
+#include "target/rights.h" /* enum xp_need */
 
 struct xp_resolve_options {
 	bool allow_cxx_return;
 };
-
-enum xp_need { XP_NEED_BPF_UPROBE = 1, XP_NEED_BPF_SYSCALL = 2, XP_NEED_BPF_TRACEPOINT = 4, XP_NEED_CALLBACK = 8, XP_NEED_ACTIVITY = 16, XP_NEED_NVTX = 32 };
 
 struct xp_family {
 	const char *name;	  /* "uprobe" */
