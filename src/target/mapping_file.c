@@ -140,7 +140,8 @@ int xp_target_open_mapping(const struct xp_target *target, const struct xp_mappi
 	return 0;
 }
 
-int xp_target_mapping_path(const struct xp_target *target, const struct xp_mapping *mapping, char *ret_path, size_t size, struct xp_err *reterr)
+int xp_target_mapping_path(const struct xp_target *target, const struct xp_mapping *mapping, char *ret_path, size_t size,
+			   struct xp_err *reterr)
 {
 	char name[64];
 	int len = -1;
@@ -168,8 +169,8 @@ bool xp_target_mapping_replaced(const struct xp_target *target, const struct xp_
 
 	if (!mapping->inode || mapping->path[0] != '/')
 		return false;
-	if (mapping->deleted && (!strncmp(mapping->path, "/memfd:", 7) || !strncmp(mapping->path, "/dev/zero", 9) ||
-				 !strncmp(mapping->path, "/SYSV", 5)))
+	if (mapping->deleted &&
+	    (!strncmp(mapping->path, "/memfd:", 7) || !strncmp(mapping->path, "/dev/zero", 9) || !strncmp(mapping->path, "/SYSV", 5)))
 		return false; /* never had a name on disk */
 	xp_auto_fd fd = xp_target_path_open(target, mapping->path);
 	return fd < 0 || fstat(fd, &st) || !xp_target_same_file(target, mapping, &st);

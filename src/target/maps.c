@@ -102,7 +102,8 @@ bool xp_maps_parse(char *text, struct xp_arena *arena, struct xp_maps *ret_maps)
 	return true;
 }
 
-/* A name with a line end reads like one that holds the four characters \\012; the link in map_files, where it may be read, is never escaped. */
+/* A name with a line end reads like one that holds the four characters \\012; the link in map_files, where it may be read, is never
+ * escaped. */
 static void settle_escapes(const struct xp_target *target, struct xp_arena *arena, struct xp_mapping *m)
 {
 	char relative[64], link[4096];

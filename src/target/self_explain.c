@@ -91,7 +91,8 @@ static void explain_caps(struct finding *f, const struct xp_self *self, const st
  */
 static bool explain_paranoid(struct finding *f, const struct xp_self *self, const struct xp_refusal *refusal)
 {
-	if (refusal->gate != XP_GATE_PERF || refusal->paranoid < 0 || self->paranoid == XP_NOT_READABLE || self->paranoid <= refusal->paranoid)
+	if (refusal->gate != XP_GATE_PERF || refusal->paranoid < 0 || self->paranoid == XP_NOT_READABLE ||
+	    self->paranoid <= refusal->paranoid)
 		return false;
 	bool ignored = self->paranoid > 2 && (self->caps >> XP_CAP_PERFMON & 1);
 	if (!ignored && self->paranoid <= 2)
@@ -116,16 +117,18 @@ static bool explain_lockdown(struct finding *f, const struct xp_self *self, cons
 /* All rights are there, and still the kernel refuses. */
 static void explain_rest(struct finding *f, const struct xp_self *self, const struct xp_refusal *refusal)
 {
-	if (!self->initial_userns && refusal->gate != XP_GATE_PTRACE && refusal->gate != XP_GATE_PROC) {
+	if (!self->initial_userns && refusal->gate != XP_GATE_PTRACE) {
 		add_missing(f, "initial user namespace");
-		xp_text_str(&f->why, "capabilities of a user namespace do not count here: run xprobe outside this container's user namespace");
+		xp_text_str(&f->why,
+			    "capabilities of a user namespace do not count here: run xprobe outside this container's user namespace");
 	} else if (refusal->gate == XP_GATE_PTRACE && self->ptrace_scope >= 2) {
 		add_missing(f, self->ptrace_scope == 2 ? "CAP_SYS_PTRACE" : "kernel.yama.ptrace_scope<=2");
 		xp_text_fmt(&f->why, "kernel.yama.ptrace_scope is %lld%s", (long long)self->ptrace_scope,
 			    self->ptrace_scope == 3 ? ", which lasts until the next boot" : ": grant xprobe CAP_SYS_PTRACE");
 	} else {
 		add_missing(f, "consent of the security module");
-		xp_text_fmt(&f->why, "no capability is missing: a security module (LSM) refuses %s; allow it in its policy", gate_calls[refusal->gate]);
+		xp_text_fmt(&f->why, "no capability is missing: a security module (LSM) refuses %s; allow it in its policy",
+			    gate_calls[refusal->gate]);
 	}
 }
 

@@ -9,7 +9,15 @@
 #include <unistd.h>
 
 /* Numbers of proc(5), counted from 1; the state is field 3, the first behind the name. */
-enum { FIELD_PPID = 4, FIELD_MAJFLT = 12, FIELD_UTIME = 14, FIELD_STIME = 15, FIELD_THREADS = 20, FIELD_START = 22, FIELD_LAST = FIELD_START };
+enum {
+	FIELD_PPID = 4,
+	FIELD_MAJFLT = 12,
+	FIELD_UTIME = 14,
+	FIELD_STIME = 15,
+	FIELD_THREADS = 20,
+	FIELD_START = 22,
+	FIELD_LAST = FIELD_START
+};
 
 /* One blank-separated decimal, signed ones included (their value is not kept). */
 static const char *take_number(const char *p, uint64_t *ret_value)

@@ -21,8 +21,8 @@ static const struct xp_field id_fields[] = {
 	XP_FIELD(xp_target_id, pid_namespace, OPT_U64, "inode of the target's PID namespace; absent in specs means \"do not check\"",
 		 .flags = XP_OPTIONAL),
 };
-const struct xp_record xp_target_id_record = XP_RECORD("TargetIdentity", xp_target_id, id_fields, "which process, safe against reused numbers",
-						       .closed = true);
+const struct xp_record xp_target_id_record =
+	XP_RECORD("TargetIdentity", xp_target_id, id_fields, "which process, safe against reused numbers", .closed = true);
 
 bool xp_target_gone(const struct xp_target *target)
 {
@@ -66,7 +66,8 @@ static int open_pidfd(uint32_t pid, int *ret_fd, struct xp_err *reterr)
 	else if (errnum == EINVAL || errnum == ENOENT) /* before and since Linux 6.9: the number of a thread that leads no process */
 		xp_fail_call(reterr, XP_E_TARGET_NOT_FOUND, errnum, "pidfd_open", "pid %u", pid);
 	else if (errnum == ENOSYS) /* every supported kernel has it, so a filter hides it */
-		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, errnum, "pidfd_open", "pid %u, system call hidden by a seccomp filter", pid);
+		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, errnum, "pidfd_open", "pid %u, system call hidden by a seccomp filter",
+				    pid);
 	else
 		return xp_fail_sys(reterr, errnum, "pidfd_open", "pid %u", pid);
 	xp_err_say(reterr, errnum == ESRCH ? "there is no process %u" : "%u is a thread, not a process", pid);
@@ -81,7 +82,8 @@ static int check_procfs(struct xp_err *reterr)
 	ssize_t len = readlink("/proc/self", text, sizeof(text) - 1);
 
 	if (len < 0)
-		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, errno, "readlink", "/proc/self: no procfs of this PID namespace is mounted");
+		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, errno, "readlink",
+				    "/proc/self: no procfs of this PID namespace is mounted");
 	if (!xp_parse_u64(text, &self) || self != (uint64_t)getpid())
 		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, 0, "readlink", "/proc/self: /proc shows another PID namespace");
 	return 0;
@@ -160,8 +162,8 @@ static int read_identity(struct xp_target *target, struct xp_err *reterr)
 static int compare(const struct xp_target_id *found, const struct xp_target_id *expected, struct xp_err *reterr)
 {
 	if (found->process_start_time != expected->process_start_time)
-		return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: it started at tick %" PRIu64 ", not %" PRIu64, found->pid,
-			       found->process_start_time, expected->process_start_time);
+		return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: it started at tick %" PRIu64 ", not %" PRIu64,
+			       found->pid, found->process_start_time, expected->process_start_time);
 	if (expected->pid_namespace.set && found->pid_namespace.v != expected->pid_namespace.v)
 		return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: its PID namespace is %" PRIu64 ", not %" PRIu64,
 			       found->pid, found->pid_namespace.v, expected->pid_namespace.v);

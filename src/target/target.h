@@ -56,7 +56,8 @@ const struct xp_mapping *xp_maps_find(const struct xp_maps *maps, uint64_t addre
  */
 int xp_target_open_mapping(const struct xp_target *target, const struct xp_mapping *mapping, int *ret_fd, struct xp_err *reterr);
 /* Text path that the kernel can open later for that file (for uprobe attach): /proc/PID/map_files/LO-HI or the like. */
-int xp_target_mapping_path(const struct xp_target *target, const struct xp_mapping *mapping, char *ret_path, size_t size, struct xp_err *reterr);
+int xp_target_mapping_path(const struct xp_target *target, const struct xp_mapping *mapping, char *ret_path, size_t size,
+			   struct xp_err *reterr);
 /* The file at the mapping's path now (target's view) has another device or inode, or is gone. */
 bool xp_target_mapping_replaced(const struct xp_target *target, const struct xp_mapping *mapping);
 

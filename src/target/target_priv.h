@@ -32,8 +32,8 @@ int xp_target_fail(const struct xp_target *target, int errnum, const char *call,
 bool xp_stat_parse(const char *text, struct xp_stat *ret_stat);
 
 /*
- * `text` is the content of a maps file; it is cut into lines in place. Octal escapes are decoded; " (deleted)" stays in the path, since only
- * a look at the file system tells whether it belongs to the name. False on a line that is none.
+ * `text` is the content of a maps file; it is cut into lines in place. Octal escapes are decoded; " (deleted)" stays in the path, since
+ * only a look at the file system tells whether it belongs to the name. False on a line that is none.
  */
 bool xp_maps_parse(char *text, struct xp_arena *arena, struct xp_maps *ret_maps);
 /* Reads and parses the maps now, deleted files told apart; lives in `arena`. */

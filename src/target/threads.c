@@ -88,7 +88,8 @@ int xp_target_threads(const struct xp_target *target, struct xp_arena *arena, ui
 {
 	struct tid_list best = { 0 }, list = { 0 };
 
-	/* The directory walk loses its place when the thread it stands on ends: a sweep with fewer ids than the kernel counts is repeated. */
+	/* The directory walk loses its place when the thread it stands on ends: a sweep with fewer ids than the kernel counts is repeated.
+	 */
 	for (unsigned i = 0; i < SWEEPS; i++) {
 		struct xp_stat stat;
 		int rc = sweep(target, arena, &list);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trials by raw system calls, so that the name of the call and its errno are exactly the kernel's answer. No state but a counter for USDT. */
+/* Trials by raw system calls, so that the name of the call and its errno are exactly the kernel's answer. No state but a counter for USDT.
+ */
 #include "target/trial.h"
 
 #include <errno.h>
@@ -143,7 +144,9 @@ static int perf_open(struct xp_trial *trial, struct perf_event_attr *attr, const
 
 static int set_program(struct xp_trial *trial, int event, int prog)
 {
-	return ioctl(event, PERF_EVENT_IOC_SET_BPF, prog) ? fail(trial, errno, "ioctl(PERF_EVENT_IOC_SET_BPF)", "perf event of xprobe itself") : 0;
+	return ioctl(event, PERF_EVENT_IOC_SET_BPF, prog)
+		       ? fail(trial, errno, "ioctl(PERF_EVENT_IOC_SET_BPF)", "perf event of xprobe itself")
+		       : 0;
 }
 
 int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return)
@@ -190,7 +193,8 @@ int xp_trial_sample(struct xp_trial *trial, bool with_kernel, bool program)
 		.exclude_kernel = !with_kernel,
 		.exclude_hv = 1,
 	};
-	xp_auto_fd event = perf_open(trial, &attr, with_kernel ? "cpu-clock of xprobe itself, kernel included" : "cpu-clock of xprobe itself");
+	xp_auto_fd event =
+		perf_open(trial, &attr, with_kernel ? "cpu-clock of xprobe itself, kernel included" : "cpu-clock of xprobe itself");
 
 	if (event < 0)
 		return trial->errnum;

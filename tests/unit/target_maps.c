@@ -50,7 +50,9 @@ static void fixture(void **state)
 
 static void broken_lines(void **state)
 {
-	static const char *const lines[] = { "x\n", "1-2\n", "2-1 r-xp 0 0:0 0\n", "1-2 r-xp 0 00:00 x\n", "1-2 r-x 0 00:00 0\n", "1-2 r-xp 0 00:00 0" };
+	static const char *const lines[] = {
+		"x\n", "1-2\n", "2-1 r-xp 0 0:0 0\n", "1-2 r-xp 0 00:00 x\n", "1-2 r-x 0 00:00 0\n", "1-2 r-xp 0 00:00 0"
+	};
 	struct xp_arena *arena = xp_arena_new();
 	struct xp_maps maps;
 

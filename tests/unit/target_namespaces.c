@@ -17,12 +17,12 @@
 #include "target/target_priv.h"
 
 /* Runs inside forked children, where an assertion of cmocka cannot report: the line number is the exit status's text. */
-#define CHECK(condition)                                                                        \
-	do {                                                                                    \
-		if (!(condition)) {                                                             \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);         \
-			_exit(1);                                                               \
-		}                                                                               \
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(1);                                                       \
+		}                                                                       \
 	} while (0)
 
 static void write_text(const char *path, const char *text)

@@ -45,8 +45,9 @@ static void hostile_names(void **state)
 
 static void broken_lines(void **state)
 {
-	static const char *const lines[] = { "", "1", "1 (a", "1 (a)", "1 (a) R", "1 (a) R 1 2 3", ") (R" TAIL, "1 (a) R x" TAIL,
-					     "1 (a) R 99999999999999999999999" TAIL };
+	static const char *const lines[] = {
+		"", "1", "1 (a", "1 (a)", "1 (a) R", "1 (a) R 1 2 3", ") (R" TAIL, "1 (a) R x" TAIL, "1 (a) R 99999999999999999999999" TAIL
+	};
 	struct xp_stat stat = { .ppid = 5 };
 
 	for (size_t i = 0; i < XP_LEN(lines); i++)

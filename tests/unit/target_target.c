@@ -207,8 +207,11 @@ static void threads_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ended),	     cmocka_unit_test(wrong_expectation),   cmocka_unit_test(exec_is_seen),
-		cmocka_unit_test(main_thread_ended), cmocka_unit_test(threads_are_counted),
+		cmocka_unit_test(ended),
+		cmocka_unit_test(wrong_expectation),
+		cmocka_unit_test(exec_is_seen),
+		cmocka_unit_test(main_thread_ended),
+		cmocka_unit_test(threads_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
