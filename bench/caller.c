@@ -8,7 +8,7 @@
 
 enum { PAUSE_NS = 50000 };
 
-static __attribute__((noinline, noclone)) unsigned long tick(unsigned long value)
+static __attribute__((noinline)) unsigned long tick(unsigned long value)
 {
 	__asm__ volatile("" : "+r"(value)::"memory");
 	return value * 3 + 1;

@@ -101,7 +101,7 @@ look() {
 	while IFS= read -r line; do
 		IFS='|' read -r level check _ <<<"$line"
 		[[ $level == $1 ]] && ! present "$check" && missing+=("$line")
-	done < <(needs)
+	done <<<"$(needs)"
 }
 
 describe() {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* No JSON text can contain this as a string: U+FFFF is a non-character, and a literal one is rejected below. */
 #define CARRIER "\xef\xbf\xbf"
@@ -61,12 +62,26 @@ static void carry_large(const char *text, size_t len, struct xp_text *out)
 	}
 }
 
+/* The marker itself, or an escape for it in any mix of cases. */
+static bool mentions_carrier(const char *text, size_t len)
+{
+	static const char escape[] = "\\uffff";
+	const size_t size = sizeof(escape) - 1;
+
+	if (memmem(text, len, CARRIER, CARRIER_LEN))
+		return true;
+	for (size_t i = 0; i + size <= len; i++)
+		if (text[i] == '\\' && !strncasecmp(text + i, escape, size))
+			return true;
+	return false;
+}
+
 json_t *xp_json_parse(const char *text, size_t len, char *ret_why, size_t why_size)
 {
 	xp_auto_builder carried = { 0 };
 	json_error_t error;
 
-	if (memmem(text, len, CARRIER, CARRIER_LEN) || memmem(text, len, "\\uffff", 6) || memmem(text, len, "\\uFFFF", 6)) {
+	if (mentions_carrier(text, len)) {
 		snprintf(ret_why, why_size, "the text contains the non-character U+FFFF");
 		return NULL;
 	}

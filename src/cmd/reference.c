@@ -6,6 +6,8 @@
 #include "cmd/errors.h"
 #include "family/family.h"
 #include "inventory/inventory.h"
+#include "output/output.h"
+#include "plan/plan.h"
 
 enum { MAX_RECORDS = 256 };
 
@@ -116,22 +118,35 @@ void xp_reference_docs(struct xp_json *json)
 	xp_json_end(json, '}');
 }
 
+static void begin_list(struct xp_json *json, const char *name)
+{
+	xp_json_key(json, name);
+	xp_json_begin(json, '[');
+}
+
 void xp_reference_lists(struct xp_json *json)
 {
 	size_t n;
 
 	xp_json_begin(json, '{');
-	xp_json_key(json, "family");
-	xp_json_begin(json, '[');
+	begin_list(json, "family");
 	const struct xp_family *const *families = xp_families(&n);
 	for (size_t i = 0; i < n; i++)
 		xp_json_str(json, families[i]->name);
 	xp_json_end(json, ']');
-	xp_json_key(json, "inventory");
-	xp_json_begin(json, '[');
+	begin_list(json, "inventory");
 	const struct xp_inventory_kind *const *inventories = xp_inventories(&n);
 	for (size_t i = 0; i < n; i++)
 		xp_json_str(json, inventories[i]->name);
+	xp_json_end(json, ']');
+	begin_list(json, "output");
+	const struct xp_output *const *outputs = xp_outputs(&n);
+	for (size_t i = 0; i < n; i++)
+		xp_json_str(json, outputs[i]->name);
+	xp_json_end(json, ']');
+	begin_list(json, "policy");
+	for (unsigned i = 0; i < XP_POLICY_COUNT; i++)
+		xp_json_str(json, xp_policy_names[i]);
 	xp_json_end(json, ']');
 	xp_json_end(json, '}');
 }

@@ -14,6 +14,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOYS = ROOT / "tests/lint/toys"
+# Where a list's new file goes and what its line says, when it is not toy.c beside the list and XP_<LIST>(toy).
+PLACES = {"policy": ("src/correlate/toy.c", "XP_POLICY(TOY, toy)")}
+# Lists that are no extension surface.
+FIXED = {"err", "command", "schema"}
 
 
 def copy_tree(into):
@@ -28,7 +32,7 @@ def copy_tree(into):
 def main():
     toys = sorted(TOYS.glob("*.c"))
     lists = {path.stem.removesuffix("_list"): path for path in (ROOT / "src").glob("*/*_list.def")}
-    extendable = set(lists) - {"err", "command", "schema"}
+    extendable = set(lists) - FIXED
     missed = [f"{name}_list.def has no toy in {TOYS.relative_to(ROOT)}" for name in sorted(extendable - {toy.stem for toy in toys})]
     missed += [f"toy {toy.name} has no list" for toy in toys if toy.stem not in lists]
     with tempfile.TemporaryDirectory(prefix="xprobe-add-one-") as folder:
@@ -38,14 +42,15 @@ def main():
             if toy.stem not in lists:
                 continue
             definition = scratch / lists[toy.stem].relative_to(ROOT)
-            shutil.copy2(toy, definition.parent / "toy.c" if not (definition.parent / "toy.c").exists() else definition.parent / f"toy_{toy.stem}.c")
+            place, line = PLACES.get(toy.stem, (definition.parent.relative_to(scratch) / "toy.c", f"XP_{toy.stem.upper()}(toy)"))
+            shutil.copy2(toy, scratch / place)
             with definition.open("a") as file:
-                file.write(f"XP_{toy.stem.upper()}(toy)\n")
+                file.write(line + "\n")
         build = scratch / "build"
         for command in (["cmake", "-G", "Ninja", "-S", scratch, "-B", build, "-DCMAKE_BUILD_TYPE=Debug"], ["cmake", "--build", build, "--target", "xprobe"]):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
-                print(done.stdout[-4000:], done.stderr[-2000:])
+                print("\n".join(line for line in (done.stdout + done.stderr).splitlines() if "error" in line or "undefined" in line))
                 print("add_one: a tree with one toy file and one line a list does not build")
                 return 1
         shown = json.loads(subprocess.run([build / "xprobe", "dev", "lists", "--json"], capture_output=True, check=True).stdout)
