@@ -75,15 +75,13 @@ static void look_at_selected(const struct xp_match *match, struct xp_pairs *pair
 {
 	for (uint32_t i = 0; i < match->n; i++) {
 		unsigned clock = match->events[i].clock;
+		bool start = xp_match_is_start(match, i), end = xp_match_is_end(match, i);
 
-		if (xp_match_is_start(match, i)) {
-			pairs->start_events++;
-			ret_clocks->start[clock] = true;
-		}
-		if (xp_match_is_end(match, i)) {
-			pairs->end_events++;
-			ret_clocks->end[clock] = true;
-		}
+		pairs->start_events += start;
+		pairs->end_events += end;
+		ret_clocks->start[clock] |= start;
+		ret_clocks->end[clock] |= end;
+		pairs->launch_unknown |= (start || end) && match->events[i].flags & XP_EVF_LAUNCH_UNKNOWN;
 	}
 }
 

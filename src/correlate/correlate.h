@@ -22,6 +22,7 @@ struct xp_pairs {
 	enum xp_confidence confidence;
 	enum xp_alignment alignment;
 	uint64_t start_events, end_events; /* events that each selector picked, before any cut */
+	bool launch_unknown;		   /* a selected activity has no launch to link to */
 	bool nested_too_deep;		   /* stack_nested: more than 64 frames of the function open at a time in one thread */
 };
 void xp_pairs_done(struct xp_pairs *pairs);
