@@ -34,11 +34,6 @@ struct uprobe_multi_attr {
 };
 enum { MULTI_RETURN = 1 };
 
-struct place {
-	uint64_t address, offset;
-	char path[4096];
-};
-
 static int fail(struct xp_trial *trial, int errnum, const char *call, const char *object)
 {
 	trial->errnum = errnum;
@@ -49,7 +44,7 @@ static int fail(struct xp_trial *trial, int errnum, const char *call, const char
 
 static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct place *place = arg;
+	struct xp_own_place *place = arg;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
@@ -64,10 +59,36 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static int locate(struct xp_trial *trial, const void *what, struct place *ret_place)
+int xp_own_place(const void *what, struct xp_own_place *ret_place)
 {
-	ret_place->address = (uint64_t)(uintptr_t)what;
-	return dl_iterate_phdr(find_place, ret_place) ? 0 : fail(trial, ENOENT, "dl_iterate_phdr", "xprobe's own file");
+	struct xp_own_place place = { .address = (uint64_t)(uintptr_t)what };
+
+	if (!dl_iterate_phdr(find_place, &place))
+		return -ENOENT;
+	*ret_place = place;
+	return 0;
+}
+
+static int locate(struct xp_trial *trial, const void *what, struct xp_own_place *ret_place)
+{
+	return xp_own_place(what, ret_place) ? fail(trial, ENOENT, "dl_iterate_phdr", "xprobe's own file") : 0;
+}
+
+int xp_own_link(int prog_fd, const struct xp_own_place *place, uint64_t ref_ctr_offset, bool on_return)
+{
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = XP_ATTACH_UPROBE_MULTI,
+		.path = (uint64_t)(uintptr_t)place->path,
+		.offsets = (uint64_t)(uintptr_t)&place->offset,
+		.ref_ctr_offsets = ref_ctr_offset ? (uint64_t)(uintptr_t)&ref_ctr_offset : 0,
+		.cnt = 1,
+		.multi_flags = on_return ? MULTI_RETURN : 0,
+		.pid = (uint32_t)getpid(),
+	};
+	int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return link < 0 ? -errno : link;
 }
 
 /* `return 0`, the smallest program there is. Descriptor or -1. */
@@ -91,25 +112,15 @@ static int load(struct xp_trial *trial, uint32_t type, uint32_t attach_type, con
 	return fd;
 }
 
-static int link_multi(struct xp_trial *trial, const struct place *place, uint64_t ref_ctr_offset, bool on_return)
+static int link_multi(struct xp_trial *trial, const struct xp_own_place *place, uint64_t ref_ctr_offset, bool on_return)
 {
 	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, XP_ATTACH_UPROBE_MULTI, "uprobe program");
-	struct uprobe_multi_attr attr = {
-		.prog_fd = (uint32_t)prog,
-		.attach_type = XP_ATTACH_UPROBE_MULTI,
-		.path = (uint64_t)(uintptr_t)place->path,
-		.offsets = (uint64_t)(uintptr_t)&place->offset,
-		.ref_ctr_offsets = ref_ctr_offset ? (uint64_t)(uintptr_t)&ref_ctr_offset : 0,
-		.cnt = 1,
-		.multi_flags = on_return ? MULTI_RETURN : 0,
-		.pid = (uint32_t)getpid(),
-	};
 
 	if (prog < 0)
 		return trial->errnum;
-	xp_auto_fd link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	xp_auto_fd link = xp_own_link(prog, place, ref_ctr_offset, on_return);
 	if (link < 0)
-		return fail(trial, errno, "bpf(BPF_LINK_CREATE)", "uprobe_multi on xprobe itself");
+		return fail(trial, -link, "bpf(BPF_LINK_CREATE)", "uprobe_multi on xprobe itself");
 	if (ref_ctr_offset && semaphore != 1)
 		return fail(trial, EIO, "bpf(BPF_LINK_CREATE)", "reference counter was not raised");
 	return 0;
@@ -117,14 +128,14 @@ static int link_multi(struct xp_trial *trial, const struct place *place, uint64_
 
 int xp_trial_uprobe(struct xp_trial *trial, bool on_return)
 {
-	struct place place;
+	struct xp_own_place place;
 
 	return locate(trial, (const void *)scratch, &place) ? trial->errnum : link_multi(trial, &place, 0, on_return);
 }
 
 int xp_trial_usdt(struct xp_trial *trial)
 {
-	struct place place, counter;
+	struct xp_own_place place, counter;
 
 	if (locate(trial, (const void *)scratch, &place) || locate(trial, (const void *)&semaphore, &counter) ||
 	    link_multi(trial, &place, counter.offset, false))
@@ -152,7 +163,7 @@ static int set_program(struct xp_trial *trial, int event, int prog)
 int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return)
 {
 	int64_t type = xp_self_number("/sys/bus/event_source/devices/uprobe/type");
-	struct place place;
+	struct xp_own_place place;
 
 	if (type == XP_NOT_READABLE)
 		return fail(trial, ENOENT, "open", "/sys/bus/event_source/devices/uprobe/type");

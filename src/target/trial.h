@@ -17,6 +17,15 @@ struct xp_trial {
 	char object[128];
 };
 
+/* A place in xprobe's own file, for probes on ourselves. */
+struct xp_own_place {
+	uint64_t address, offset;
+	char path[4096];
+};
+int xp_own_place(const void *what, struct xp_own_place *ret_place);
+/* uprobe_multi link on a place of ours, for this process only; ref_ctr_offset 0: none. Descriptor, or -errno. */
+int xp_own_link(int prog_fd, const struct xp_own_place *place, uint64_t ref_ctr_offset, bool on_return);
+
 /* All return 0, or the errno that is also in *trial. */
 int xp_trial_uprobe(struct xp_trial *trial, bool on_return);
 /* The older way through a perf event, with one BPF program; detaching takes some 75 ms. */
