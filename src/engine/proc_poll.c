@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 
-enum { SPARE_FDS = 512, FIRST_ROWS = 64 };
+enum { SPARE_FDS = 512, FIRST_ROWS = 64, MAX_WHERE = 64 };
 
 struct xp_proc_poll {
 	DIR *dir;
@@ -192,7 +192,7 @@ static void end_row(struct xp_proc_poll *poll, struct xp_proc_thread *row)
 /* A row for a thread that was not known. In the window its counters began at 0; before it they are the base. */
 static void add_row(struct xp_proc_poll *poll, uint32_t tid, bool in_window)
 {
-	struct xp_proc_thread row = { .tid = tid, .fd = -1, .started = in_window };
+	struct xp_proc_thread row = { .tid = tid, .fd = -1, .syscall_nr = -1, .started = in_window };
 	bool fresh;
 
 	if (!grow(poll)) {
@@ -321,10 +321,38 @@ int xp_proc_poll_sweep(struct xp_proc_poll *poll, struct xp_err *reterr)
 	return 0;
 }
 
+/* Where a thread waits: its syscall and the kernel function. Refused without the right to trace it; then both stay unread. */
+static void look_where(struct xp_proc_poll *poll, struct xp_proc_thread *row)
+{
+	char buf[256];
+
+	if (read_file(poll, row->tid, "syscall", buf, sizeof(buf)) && buf[0] >= '0' && buf[0] <= '9')
+		row->syscall_nr = strtoll(buf, NULL, 10);
+	if (read_file(poll, row->tid, "wchan", buf, sizeof(buf)) && strcmp(buf, "0"))
+		snprintf(row->wchan, sizeof(row->wchan), "%.63s", buf);
+}
+
+/* Threads that sat in one wait for the whole window, MAX_WHERE at most: they never pass a probe, so only this tells where they are. */
+static void look_at_the_blocked(struct xp_proc_poll *poll)
+{
+	unsigned looked = 0;
+
+	for (size_t i = 0; i < poll->n && looked < MAX_WHERE; i++) {
+		struct xp_proc_thread *row = &poll->rows[i];
+
+		if (row->ended || row->started || row->state == 'R' || row->last.sched.slices != row->base.sched.slices)
+			continue;
+		look_where(poll, row);
+		looked++;
+	}
+}
+
 void xp_proc_poll_end(struct xp_proc_poll *poll)
 {
-	if (list_all(poll, true) > 0)
-		look_at_all(poll, false);
+	if (list_all(poll, true) <= 0)
+		return;
+	look_at_all(poll, false);
+	look_at_the_blocked(poll);
 }
 
 const struct xp_proc_thread *xp_proc_poll_threads(const struct xp_proc_poll *poll, size_t *ret_n)

@@ -27,6 +27,8 @@ struct xp_proc_thread {
 	uint64_t runnable_since_ns; /* since then every look showed R and unmoved counters; 0 = not so */
 	uint64_t base_faults, faults;
 	struct xp_proc_status base_status, status;
+	int64_t syscall_nr;	    /* where a thread that never moved sat at the end; -1: not read */
+	char wchan[64];		    /* kernel function it waits in; "": not read */
 };
 
 struct xp_proc_poll;

@@ -14,6 +14,9 @@ struct xp_thread_row {
 	uint64_t waiting_ns;	/* part of runqueue_ns that had not ended yet at the window's end */
 	uint64_t major_faults, voluntary_switches, involuntary_switches;
 	bool started, ended, active;
+	const char *cpus_allowed;	   /* such as "0-3"; NULL: not read */
+	struct xp_opt_u32 syscall_number;  /* threads that never moved: the call and the kernel function they sit in */
+	const char *wait_channel;
 };
 
 struct xp_thread_group {

@@ -51,6 +51,10 @@ static struct xp_thread_row make_row(const struct xp_thread_readings *in, const 
 	row.voluntary_switches = minus(from->status.voluntary, from->base_status.voluntary);
 	row.involuntary_switches = minus(from->status.involuntary, from->base_status.involuntary);
 	row.active = row.on_cpu_ns * 100 >= window_ns || row.voluntary_switches * 1000000000u >= window_ns * BLOCKS_PER_SECOND;
+	row.cpus_allowed = from->status.cpus_allowed[0] ? xp_arena_str(arena, from->status.cpus_allowed) : NULL;
+	if (from->syscall_nr >= 0 && from->syscall_nr <= UINT32_MAX)
+		row.syscall_number = (struct xp_opt_u32)XP_SOME((uint32_t)from->syscall_nr);
+	row.wait_channel = from->wchan[0] ? xp_utf8_clean(arena, from->wchan, strlen(from->wchan)) : NULL;
 	return row;
 }
 

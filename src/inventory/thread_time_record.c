@@ -18,6 +18,9 @@ static const struct xp_field row_fields[] = {
 	XP_FIELD(xp_thread_row, started, BOOL, "seen to start in the window"),
 	XP_FIELD(xp_thread_row, ended, BOOL, "seen to end in the window"),
 	XP_FIELD(xp_thread_row, active, BOOL, "on a CPU for 1 % of the window, or blocked and woken five times a second"),
+	XP_FIELD(xp_thread_row, cpus_allowed, STR, "CPUs it may run on", .flags = XP_NULLABLE),
+	XP_FIELD(xp_thread_row, syscall_number, OPT_U32, "of a thread that never moved: the syscall it sits in; null: it moved, or not readable"),
+	XP_FIELD(xp_thread_row, wait_channel, STR, "of a thread that never moved: the kernel function it waits in", .flags = XP_NULLABLE),
 };
 static const struct xp_record row_record = XP_RECORD("ThreadTimeRow", xp_thread_row, row_fields, "one thread");
 

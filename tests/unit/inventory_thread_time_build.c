@@ -15,7 +15,7 @@
 
 static struct xp_proc_thread row(uint32_t tid, const char *name, uint64_t cpu_ms, uint64_t wait_ms)
 {
-	struct xp_proc_thread made = { .tid = tid, .known = true, .state = 'S', .base = { .t_ns = 100 * MS }, .last = { .t_ns = 1100 * MS } };
+	struct xp_proc_thread made = { .tid = tid, .known = true, .state = 'S', .syscall_nr = -1, .base = { .t_ns = 100 * MS }, .last = { .t_ns = 1100 * MS } };
 
 	snprintf(made.comm, sizeof(made.comm), "%s", name);
 	made.last.sched.cpu_ns = cpu_ms * MS;

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Inventory values of one window -> TriageResult. No state; everything lives in the caller's arena. */
+#include "result/triage.h"
+
+#include <string.h>
+
+enum { MAX_TOP = 8 };
+#define HIGH_COST 0.02 /* contract 13, high_cost */
+
+static struct xp_triage_threads *summarize_threads(const struct xp_thread_time *from, struct xp_arena *arena)
+{
+	struct xp_triage_threads *to = xp_arena_new_of(arena, struct xp_triage_threads);
+	struct xp_triage_top_thread *top = xp_arena_array(arena, struct xp_triage_top_thread, MAX_TOP);
+
+	*to = (struct xp_triage_threads){
+		.count = from->count,
+		.active = from->active,
+		.started = from->started,
+		.ended = from->ended,
+		.vanished_cpu_ns = from->vanished_cpu_ns,
+		.on_cpu_ns = from->on_cpu_ns,
+		.runqueue_ns = from->runqueue_ns,
+		.blocked_ns = from->blocked_ns,
+		.major_faults = from->major_faults,
+		.voluntary_switches = from->voluntary_switches,
+		.involuntary_switches = from->involuntary_switches,
+		.top = top,
+		.groups = from->groups,
+		.n_groups = from->n_groups,
+	};
+	for (; to->n_top < MAX_TOP && to->n_top < from->n_threads; to->n_top++) {
+		const struct xp_thread_row *row = &from->threads[to->n_top];
+
+		top[to->n_top] = (struct xp_triage_top_thread){
+			.tid = row->tid,
+			.name = row->name,
+			.on_cpu_ns = row->on_cpu_ns,
+			.runqueue_ns = row->runqueue_ns,
+			.blocked_ns = row->blocked_ns,
+			.state = row->state,
+		};
+	}
+	return to;
+}
+
+static struct xp_triage_cgroup *summarize_cgroup(const struct xp_cgroup *from, struct xp_arena *arena)
+{
+	struct xp_triage_cgroup *to = xp_arena_new_of(arena, struct xp_triage_cgroup);
+	const struct xp_cgroup_level *level = &from->levels[from->chosen];
+
+	*to = (struct xp_triage_cgroup){
+		.version = from->version,
+		.path = level->path,
+		.level = level->level,
+		.quota_us = level->quota_us,
+		.period_us = level->period_us,
+		.throttled_ns = level->throttled_ns,
+		.throttled_periods = level->throttled_periods,
+		.periods = level->periods,
+		.cpus = level->cpus,
+	};
+	return to;
+}
+
+static struct xp_triage_syscalls *summarize_syscalls(const struct xp_syscall_view *from, struct xp_arena *arena)
+{
+	struct xp_triage_syscalls *to = xp_arena_new_of(arena, struct xp_triage_syscalls);
+	struct xp_triage_top_syscall *top = xp_arena_array(arena, struct xp_triage_top_syscall, MAX_TOP);
+
+	*to = (struct xp_triage_syscalls){
+		.calls = from->calls,
+		.errors = from->errors,
+		.interrupted = from->interrupted,
+		.open_at_end = from->open_at_end,
+		.top = top,
+	};
+	for (; to->n_top < MAX_TOP && to->n_top < from->n_sums; to->n_top++) {
+		const struct xp_call_sum *sum = &from->sums[to->n_top];
+
+		top[to->n_top] = (struct xp_triage_top_syscall){
+			.syscall_name = sum->name,
+			.count = sum->calls,
+			.errors = sum->errors,
+			.total_ns = sum->total_ns,
+			.max_ns = sum->max_ns,
+		};
+	}
+	return to;
+}
+
+static struct xp_triage_summary *summarize(const struct xp_triage_input *input, struct xp_arena *arena)
+{
+	struct xp_triage_summary *summary = xp_arena_new_of(arena, struct xp_triage_summary);
+
+	if (input->threads && xp_input_has(input, XP_SOURCE_THREADS))
+		summary->threads = summarize_threads(input->threads, arena);
+	if (input->cgroup && input->cgroup->n_levels && xp_input_has(input, XP_SOURCE_CGROUP))
+		summary->cgroup = summarize_cgroup(input->cgroup, arena);
+	if (input->syscalls && xp_input_has(input, XP_SOURCE_SYSCALLS))
+		summary->syscalls = summarize_syscalls(input->syscalls, arena);
+	return summary;
+}
+
+struct gaps {
+	struct xp_not_covered *at;
+	size_t n;
+};
+
+static void add_gap(struct gaps *gaps, const char *code, const char *message)
+{
+	gaps->at[gaps->n++] = (struct xp_not_covered){ .code = code, .message = message };
+}
+
+/* In a fixed order: what no triage answers, what this one lacks, then each source that was not there. */
+static struct gaps find_gaps(const struct xp_triage_input *input, struct xp_arena *arena)
+{
+	struct gaps gaps = { .at = xp_arena_array(arena, struct xp_not_covered, 8 + XP_SOURCE_COUNT) };
+	bool stacks = xp_input_has(input, XP_SOURCE_OFF_CPU);
+	const struct xp_triage_source *copies = &input->sources[XP_SOURCE_CUDA_COPIES];
+
+	add_gap(&gaps, "causality", "shares overlap; a finding says where time went, not what caused it");
+	if (!stacks)
+		add_gap(&gaps, "kernel_blocking", "no blocked stacks: which code waits, and waits outside of syscalls, are not told");
+	if (input->python && !stacks)
+		add_gap(&gaps, "python_lock", "waits for the Python interpreter lock look like any other futex without blocked stacks");
+	if (input->forked || (input->threads && input->threads->children_total && !input->tree))
+		add_gap(&gaps, "children", "descendant processes are not part of this result, but for their CPU time");
+	if (copies->status == XP_SOURCE_UNAVAILABLE && copies->reason != XP_REASON_NOT_CUDA)
+		add_gap(&gaps, "memory_copies", "copies between host and GPU were not seen");
+	for (int id = 0; id < XP_SOURCE_COUNT; id++) {
+		const struct xp_triage_source *source = &input->sources[id];
+
+		if (source->status == XP_SOURCE_UNAVAILABLE)
+			add_gap(&gaps, xp_arena_fmt(arena, "source_%s", source->name),
+				xp_arena_fmt(arena, "source %s is unavailable: %s", source->name,
+					     source->detail ? source->detail : xp_source_reason_names[source->reason]));
+	}
+	return gaps;
+}
+
+static void add_cost_issues(const struct xp_cost *cost, struct xp_issues *issues)
+{
+	if (cost->limit_reached)
+		xp_issue_add(issues, "cost_limit_reached", XP_CAUTION, NULL, "the window ended early: it cost more than %.3f of the target's CPU time",
+			     cost->limit);
+	else if (cost->cpu_share.set && cost->cpu_share.v > HIGH_COST)
+		xp_issue_add(issues, "high_cost", XP_CAUTION, NULL, "the triage took %.3f of the target's CPU time", cost->cpu_share.v);
+}
+
+/* In the order of contract 13. */
+static struct xp_quality judge(const struct xp_triage_parts *parts, struct xp_arena *arena)
+{
+	const struct xp_triage_input *input = &parts->input;
+	struct xp_issues issues = { .arena = arena };
+	json_t *missing = json_array();
+
+	if (parts->status == XP_TIMED_OUT)
+		xp_issue_add(&issues, "timed_out", XP_CAUTION, NULL, "the timeout ended the window before its length was reached");
+	if (parts->window.end == XP_END_SIGNAL)
+		xp_issue_add(&issues, "cancelled", XP_CAUTION, NULL, "a signal ended the window");
+	add_cost_issues(&parts->window.cost, &issues);
+	if (parts->window.exec_seen)
+		xp_issue_add(&issues, "target_exec", XP_CAUTION, NULL, "the target replaced itself by another program in the window");
+	if (input->forked)
+		xp_issue_add(&issues, "target_forked", XP_INFO, json_pack("{s:I}", "children", (json_int_t)input->forked),
+			     "the target made child processes that are not covered");
+	if (input->threads && input->threads->threads_pattern)
+		xp_issue_add(&issues, "threads_filtered", XP_INFO, NULL, "--threads left threads out");
+	for (int id = 0; id < XP_SOURCE_COUNT; id++)
+		if (input->sources[id].status == XP_SOURCE_UNAVAILABLE)
+			json_array_append_new(missing, json_string(input->sources[id].name));
+	if (json_array_size(missing))
+		xp_issue_add(&issues, "sources_missing", XP_INFO, json_pack("{s:O}", "sources", missing), "%zu of %d sources are unavailable",
+			     json_array_size(missing), XP_SOURCE_COUNT);
+	json_decref(missing);
+	return xp_quality_of(&issues);
+}
+
+static void warn(const struct xp_triage_parts *parts)
+{
+	if (parts->window.exec_seen && !xp_warnings_have(parts->warnings, "TARGET_EXEC"))
+		xp_warn(parts->warnings, "TARGET_EXEC", NULL, "the target replaced itself by another program in the window");
+	if (parts->input.forked && !xp_warnings_have(parts->warnings, "TARGET_FORKED"))
+		xp_warn(parts->warnings, "TARGET_FORKED", json_pack("{s:I}", "children", (json_int_t)parts->input.forked),
+			"the target made child processes that are not covered");
+}
+
+struct xp_triage *xp_triage_assemble(const struct xp_triage_parts *parts, struct xp_arena *arena)
+{
+	struct xp_triage *triage = xp_arena_new_of(arena, struct xp_triage);
+	struct xp_triage_input *input = xp_arena_new_of(arena, struct xp_triage_input);
+	struct xp_findings findings = { .arena = arena };
+	struct xp_cost *cost = xp_arena_new_of(arena, struct xp_cost);
+
+	*input = parts->input;
+	*cost = parts->window.cost;
+	xp_rules_run(input, &findings);
+	struct gaps gaps = find_gaps(input, arena);
+	warn(parts);
+	*triage = (struct xp_triage){
+		.session_id = parts->session_id,
+		.status = parts->status,
+		.target = &input->target,
+		.name = parts->name,
+		.window = { .start_ns = parts->window.start_ns, .duration_ns = input->window_ns, .requested_ms = parts->requested_ms },
+		.sources = input->sources,
+		.n_sources = XP_SOURCE_COUNT,
+		.summary = summarize(input, arena),
+		.findings = (const struct xp_finding *const *)findings.at,
+		.n_findings = findings.n < XP_MAX_FINDINGS ? findings.n : XP_MAX_FINDINGS,
+		.findings_total = (uint32_t)findings.n,
+		.not_covered = gaps.at,
+		.n_not_covered = gaps.n,
+		.quality = judge(parts, arena),
+		.evidence = { .mode = parts->evidence_mode },
+		.cost = cost,
+		.warnings = parts->warnings->at,
+		.n_warnings = parts->warnings->n,
+	};
+	return triage;
+}
+
+/* Halves a list that is longer than `floor`. */
+static bool cut(size_t *n, size_t floor)
+{
+	if (*n <= floor)
+		return false;
+	*n = *n / 2 > floor ? *n / 2 : floor;
+	return true;
+}
+
+bool xp_triage_shrink(void *value)
+{
+	struct xp_triage *triage = value;
+	struct xp_triage_threads *threads = triage->summary ? triage->summary->threads : NULL;
+	struct xp_triage_syscalls *syscalls = triage->summary ? triage->summary->syscalls : NULL;
+
+	if (threads && cut(&threads->n_groups, 4))
+		return true;
+	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)))
+		return true;
+	if (triage->n_findings > 6) {
+		triage->n_findings--;
+		return true;
+	}
+	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)))
+		return true;
+	if (triage->n_findings > 1) {
+		triage->n_findings--;
+		return true;
+	}
+	return false;
+}

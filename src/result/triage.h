@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TriageResult and TriageValidationResult (contract 10.10, 10.11) as values, and the pure way from inventory values to them. */
+#ifndef XP_RESULT_TRIAGE_H
+#define XP_RESULT_TRIAGE_H
+
+#include "collect/document.h"
+#include "triage/rule.h"
+
+enum { XP_TRIAGE_BUDGET = 24576 };
+
+struct xp_triage_window {
+	uint64_t start_ns, duration_ns, requested_ms;
+};
+
+struct xp_triage_top_thread {
+	uint32_t tid;
+	const char *name;
+	uint64_t on_cpu_ns, runqueue_ns, blocked_ns;
+	const char *state;
+};
+
+struct xp_triage_threads {
+	uint32_t count, active, started, ended;
+	uint64_t vanished_cpu_ns, on_cpu_ns, runqueue_ns, blocked_ns;
+	uint64_t major_faults, voluntary_switches, involuntary_switches;
+	const struct xp_triage_top_thread *top;
+	size_t n_top;
+	const struct xp_thread_group *groups;
+	size_t n_groups;
+};
+
+struct xp_triage_cgroup {
+	int version;
+	const char *path;
+	uint32_t level;
+	struct xp_opt_i64 quota_us;
+	struct xp_opt_u64 period_us, throttled_ns, throttled_periods, periods;
+	struct xp_opt_f64 cpus;
+};
+
+struct xp_triage_top_syscall {
+	const char *syscall_name; /* NULL: the number has no name */
+	uint64_t count, errors, total_ns, max_ns;
+};
+
+struct xp_triage_syscalls {
+	uint64_t calls, errors, interrupted, open_at_end;
+	const struct xp_triage_top_syscall *top;
+	size_t n_top;
+};
+
+/* NULL: its source is unavailable. Members without a record are those of sources that no inventory feeds yet. */
+struct xp_triage_summary {
+	struct xp_triage_threads *threads;
+	const struct xp_triage_cgroup *cgroup;
+	json_t *cpu_samples, *off_cpu;
+	struct xp_triage_syscalls *syscalls;
+	json_t *gpu, *cuda_kernels, *cuda_copies;
+};
+
+struct xp_not_covered {
+	const char *code, *message;
+};
+
+struct xp_triage {
+	const char *session_id;
+	int status;
+	const struct xp_target_id *target;
+	const char *name;
+	struct xp_triage_window window;
+	const struct xp_triage_source *sources;
+	size_t n_sources;
+	struct xp_triage_summary *summary;
+	const struct xp_finding *const *findings;
+	size_t n_findings;
+	uint32_t findings_total;
+	const struct xp_not_covered *not_covered;
+	size_t n_not_covered;
+	json_t *processes, *odd_one_out; /* NULL: one process */
+	struct xp_quality quality;
+	struct xp_evidence evidence;
+	const struct xp_cost *cost;
+	const struct xp_warning *warnings;
+	size_t n_warnings;
+};
+extern const struct xp_record xp_triage_record; /* "TriageResult" */
+
+/* What the window left. `sources` of input carry the artifacts already; strings and values live as long as the arena. */
+struct xp_triage_parts {
+	const char *session_id, *name;
+	int status;
+	struct xp_triage_input input;
+	struct xp_window window;
+	uint64_t requested_ms;
+	int evidence_mode;
+	struct xp_warnings *warnings; /* may grow: TARGET_EXEC, TARGET_FORKED */
+};
+
+/* Rules, summary, gaps, quality. evidence.artifact is the caller's to set. */
+struct xp_triage *xp_triage_assemble(const struct xp_triage_parts *parts, struct xp_arena *arena);
+/* One cut of the size budget: false when nothing is left to cut. */
+bool xp_triage_shrink(void *value);
+
+/* triage.json: where everything of this run lies. */
+struct xp_triage_file {
+	uint32_t rank;
+	const char *code, *path; /* of a proposed spec */
+};
+struct xp_triage_index {
+	const char *session_id;
+	struct xp_target_id target;
+	struct xp_triage_window window;
+	const struct xp_triage_source *sources;
+	size_t n_sources;
+	const struct xp_triage_file *specs;
+	size_t n_specs;
+};
+extern const struct xp_record xp_triage_index_record; /* "TriageIndex" */
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/* No thread did anything in the window: the process waits, or hangs. */
+#include "arch/x86_64/syscalls.h"
+#include "triage/command.h"
+#include "triage/rule.h"
+
+enum { MAX_LISTED = 8 };
+#define WAIT_SHARE 0.05 /* a thread that waited that long for a CPU is not blocked */
+
+/* Where threads sit by /proc, when the syscall inventory does not tell. */
+static json_t *sitting_threads(const struct xp_triage_input *input)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < input->threads->n_threads && json_array_size(list) < MAX_LISTED; i++) {
+		const struct xp_thread_row *thread = &input->threads->threads[i];
+		const char *call = thread->syscall_number.set ? xp_syscall_name(thread->syscall_number.v) : NULL;
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "tid", xp_json_count(thread->tid));
+		json_object_set_new(entry, "thread_name", xp_json_text(thread->name));
+		json_object_set_new(entry, "state", thread->state ? xp_json_text(thread->state) : json_null());
+		json_object_set_new(entry, "syscall_name", call ? json_string(call) : json_null());
+		json_object_set_new(entry, "wait_channel", thread->wait_channel ? xp_json_text(thread->wait_channel) : json_null());
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+static json_t *oldest_calls(const struct xp_syscall_view *view)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < view->n_open && i < MAX_LISTED; i++) {
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "tid", xp_json_count(view->open[i].tid));
+		json_object_set_new(entry, "thread_name", xp_json_text(view->open[i].thread_name));
+		json_object_set_new(entry, "syscall_name", view->open[i].name ? json_string(view->open[i].name) : json_null());
+		json_object_set_new(entry, "age_ns", xp_json_count(view->open[i].age_ns));
+		json_object_set_new(entry, "started_before_window", json_boolean(view->open[i].started_before_window));
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+/* "S" -> what it means for a reader. */
+static const char *state_words(const struct xp_thread_row *main_thread)
+{
+	switch (main_thread && main_thread->state ? main_thread->state[0] : 'S') {
+	case 'T':
+		return "is stopped by a signal";
+	case 't':
+		return "is stopped by a tracer";
+	case 'D':
+		return "waits for a device or a file system and can't be interrupted";
+	case 'Z':
+		return "has ended and waits for its parent";
+	default:
+		return "waits";
+	}
+}
+
+static bool anyone_did_something(const struct xp_triage_input *input)
+{
+	const struct xp_thread_time *threads = input->threads;
+
+	if (!threads->n_threads || threads->active || xp_input_share(input, threads->vanished_cpu_ns) >= 0.01)
+		return true;
+	for (size_t i = 0; i < threads->n_threads; i++)
+		if (xp_input_share(input, threads->threads[i].runqueue_ns) >= WAIT_SHARE)
+			return true;
+	return false;
+}
+
+static void run(const struct xp_triage_input *input, struct xp_findings *out)
+{
+	const struct xp_thread_row *main_thread = xp_thread_time_find(input->threads, input->target.pid);
+	const struct xp_thread_row *subject = main_thread ? main_thread : input->threads->threads;
+	json_t *evidence = json_object();
+	const char *call = NULL;
+
+	if (anyone_did_something(input)) {
+		json_decref(evidence);
+		return;
+	}
+	json_object_set_new(evidence, "threads", xp_json_count(input->threads->count));
+	json_object_set_new(evidence, "on_cpu_ns", xp_json_count(input->threads->on_cpu_ns));
+	json_object_set_new(evidence, "voluntary_switches", xp_json_count(input->threads->voluntary_switches));
+	json_object_set_new(evidence, "sitting_threads", sitting_threads(input));
+	if (input->syscalls)
+		json_object_set_new(evidence, "oldest_open_syscalls", oldest_calls(input->syscalls));
+	if (subject->syscall_number.set)
+		call = xp_syscall_name(subject->syscall_number.v);
+	for (size_t i = 0; input->syscalls && !call && i < input->syscalls->n_open; i++)
+		if (input->syscalls->open[i].tid == subject->tid)
+			call = input->syscalls->open[i].name;
+	struct xp_finding *finding = xp_finding_add(out, "fully_blocked", subject->name, 1, evidence);
+
+	finding->tid = subject->tid;
+	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name, state_words(subject),
+		       call ? " in " : "", call ? call : "");
+	xp_next_off_cpu(input, out, finding, subject->tid);
+}
+
+const struct xp_rule xp_rule_fully_blocked = {
+	.code = "fully_blocked",
+	.order = 100,
+	.needs = 1u << XP_SOURCE_THREADS,
+	.run = run,
+};

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An active thread spent a noticeable part of the window blocked in one syscall. */
+#include <string.h>
+
+#include "triage/rule.h"
+
+enum { MAX_CALLS = 3 };
+#define LEAST_SHARE 0.05
+#define POOL_CPU_SHARE 0.05 /* a thread below it that waits for work is a pool thread */
+
+/* Calls in which a thread waits for something to do. */
+static bool is_waiting(const char *name)
+{
+	static const char *const names[] = {
+		"futex", "futex_wait", "futex_waitv", "poll", "ppoll", "select", "pselect6", "nanosleep", "clock_nanosleep",
+	};
+
+	if (!strncmp(name, "epoll", 5))
+		return true;
+	for (size_t i = 0; i < XP_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* Blocked part of the time in the call: CPU work inside a syscall is not blocking, and a thread can't block longer than it was blocked. */
+static uint64_t blocked_in(const struct xp_thread_row *thread, const struct xp_call_use *use)
+{
+	return use->total_ns < thread->blocked_ns ? use->total_ns : thread->blocked_ns;
+}
+
+struct candidate {
+	const struct xp_call_use *use;
+	const struct xp_thread_row *thread;
+	uint64_t blocked_ns;
+	uint32_t threads; /* active ones above the bound */
+	bool waiting;
+};
+
+/* One row a syscall: the active thread that was blocked longest in it. Non-waiting uses win over waiting ones of pool threads. */
+static unsigned collect(const struct xp_triage_input *input, struct candidate *rows, unsigned max)
+{
+	const struct xp_syscall_view *view = input->syscalls;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < view->n_uses; i++) {
+		const struct xp_call_use *use = &view->uses[i];
+		const struct xp_thread_row *thread = use->name ? xp_thread_time_find(input->threads, use->tid) : NULL;
+		unsigned at = 0;
+
+		if (!thread || !thread->active || xp_input_share(input, blocked_in(thread, use)) < LEAST_SHARE)
+			continue;
+		struct candidate found = {
+			.use = use, .thread = thread, .blocked_ns = blocked_in(thread, use), .threads = 1,
+			.waiting = is_waiting(use->name) && xp_input_share(input, thread->on_cpu_ns) < POOL_CPU_SHARE,
+		};
+		while (at < n && strcmp(rows[at].use->name, use->name))
+			at++;
+		if (at == n && n == max)
+			continue;
+		if (at == n) {
+			rows[n++] = found;
+			continue;
+		}
+		found.threads = rows[at].threads + 1;
+		bool better = found.waiting != rows[at].waiting ? !found.waiting : found.blocked_ns > rows[at].blocked_ns;
+		if (better)
+			rows[at] = found;
+		rows[at].threads = found.threads;
+	}
+	return n;
+}
+
+static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_sums; i++)
+		if (view->sums[i].name && !view->sums[i].compat && !strcmp(view->sums[i].name, name))
+			return &view->sums[i];
+	return NULL;
+}
+
+static void tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
+{
+	const struct xp_call_sum *sum = sum_of(input->syscalls, row->use->name);
+	json_t *evidence = json_object();
+
+	json_object_set_new(evidence, "tid", xp_json_count(row->use->tid));
+	json_object_set_new(evidence, "thread_name", xp_json_text(row->thread->name));
+	json_object_set_new(evidence, "total_ns", xp_json_count(row->use->total_ns));
+	json_object_set_new(evidence, "blocked_ns", xp_json_count(row->blocked_ns));
+	json_object_set_new(evidence, "count", xp_json_count(row->use->calls));
+	json_object_set_new(evidence, "threads", xp_json_count(row->threads));
+	json_object_set_new(evidence, "waiting_call", json_boolean(row->waiting));
+	json_object_set_new(evidence, "process_calls", sum ? xp_json_count(sum->calls) : json_null());
+	json_object_set_new(evidence, "process_max_ns", sum ? xp_json_count(sum->max_ns) : json_null());
+	struct xp_finding *finding =
+		xp_finding_add(out, "syscall_blocked", row->use->name, xp_input_share(input, row->blocked_ns), evidence);
+
+	finding->tid = row->use->tid;
+	finding->fallback = row->waiting;
+	finding->confidence = row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
+	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
+		       (double)input->window_ns / 1e6, row->use->name);
+	xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum ? sum->calls : row->use->calls));
+}
+
+static void run(const struct xp_triage_input *input, struct xp_findings *out)
+{
+	struct candidate rows[64];
+	unsigned n = collect(input, rows, XP_LEN(rows));
+
+	for (unsigned told = 0; told < MAX_CALLS && n; told++) {
+		unsigned best = 0;
+
+		for (unsigned i = 1; i < n; i++)
+			if (rows[i].waiting != rows[best].waiting ? rows[best].waiting : rows[i].blocked_ns > rows[best].blocked_ns)
+				best = i;
+		tell(input, &rows[best], out);
+		rows[best] = rows[--n];
+	}
+}
+
+const struct xp_rule xp_rule_syscall_blocked = {
+	.code = "syscall_blocked",
+	.order = 70,
+	.needs = 1u << XP_SOURCE_SYSCALLS | 1u << XP_SOURCE_THREADS,
+	.run = run,
+};
