@@ -2,7 +2,6 @@
 /* Event document to stored event: what an input file says becomes what a live capture would have stored. No state. */
 #include <string.h>
 
-#include "event/api_name.h"
 #include "result/event_record.h"
 
 enum { MAX_IDENTITIES = 1024, REGISTERS = 6 };
