@@ -15,6 +15,8 @@ struct xp_target_id {
 };
 extern const struct xp_record xp_target_id_record; /* "TargetIdentity" */
 
+struct stat;
+struct xp_arena;
 struct xp_target;
 
 /*
@@ -60,6 +62,11 @@ int xp_target_mapping_path(const struct xp_target *target, const struct xp_mappi
 			   struct xp_err *reterr);
 /* The file at the mapping's path now (target's view) has another device or inode, or is gone. */
 bool xp_target_mapping_replaced(const struct xp_target *target, const struct xp_mapping *mapping);
+
+/* O_PATH descriptor of `path` (as maps print it) in the target's own view, or -errno. */
+int xp_target_path_open(const struct xp_target *target, const char *path);
+/* True when `st`, the file at some path, is the file of the mapping. Devices of stat and maps differ on btrfs and overlayfs. */
+bool xp_target_same_file(const struct xp_target *target, const struct xp_mapping *mapping, const struct stat *st);
 
 /* Fields of /proc/PID/stat or /proc/PID/task/TID/stat, read after the last ')'. ticks are clock ticks. */
 struct xp_stat {

@@ -39,9 +39,4 @@ bool xp_maps_parse(char *text, struct xp_arena *arena, struct xp_maps *ret_maps)
 /* Reads and parses the maps now, deleted files told apart; lives in `arena`. */
 int xp_target_read_maps(const struct xp_target *target, struct xp_arena *arena, struct xp_maps *ret_maps, struct xp_err *reterr);
 
-/* O_PATH descriptor of `path` (as maps print it) in the target's own view, or -errno. */
-int xp_target_path_open(const struct xp_target *target, const char *path);
-/* True when `st`, the file at some path, is the file of the mapping. Devices of stat and maps differ on btrfs and overlayfs. */
-bool xp_target_same_file(const struct xp_target *target, const struct xp_mapping *mapping, const struct stat *st);
-
 #endif
