@@ -126,11 +126,9 @@ static bool has_text(const struct xp_elf *elf, const char *text, size_t size)
 	return false;
 }
 
-struct xp_language xp_elf_language(const struct xp_elf *elf)
+struct xp_language xp_elf_go(const struct xp_elf *elf)
 {
-	static const char cxx_mark[] = "\0St9exception", rust_mark[] = "library/core/src/";
 	struct xp_language language = { 0 };
-	bool stripped = elf->source == XP_SYMBOLS_NONE || elf->source == XP_SYMBOLS_DYNSYM;
 
 	language.go = has_section(elf, ".gopclntab") || has_section(elf, ".data.rel.ro.gopclntab") || has_section(elf, ".go.buildinfo") ||
 		      has_section(elf, ".note.go.buildid") || has_go_note(elf);
@@ -144,6 +142,15 @@ struct xp_language xp_elf_language(const struct xp_elf *elf)
 			language.go_text_end = range.end;
 		}
 	}
+	return language;
+}
+
+struct xp_language xp_elf_language(const struct xp_elf *elf)
+{
+	static const char cxx_mark[] = "\0St9exception", rust_mark[] = "library/core/src/";
+	struct xp_language language = xp_elf_go(elf);
+	bool stripped = elf->source == XP_SYMBOLS_NONE || elf->source == XP_SYMBOLS_DYNSYM;
+
 	language.cxx = needs_cxx(elf) || xp_symbols_mention(elf, "__gxx_personality_v0");
 	language.rust = xp_symbols_mention(elf, "rust_eh_personality");
 	/* A run time that was linked in and stripped is still there. */

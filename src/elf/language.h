@@ -11,7 +11,9 @@ struct xp_language {
 	uint64_t go_text_start, go_text_end; /* where Go code lies; equal when unknown */
 };
 
-/* Wants loaded symbols. In stripped files the marks of the C++ and Rust run times in read-only data are looked for too. */
+/* The Go members only: cheap. Wants loaded symbols, as the next one. */
+struct xp_language xp_elf_go(const struct xp_elf *elf);
+/* All members. In stripped files the marks of the C++ and Rust run times in read-only data are looked for too. */
 struct xp_language xp_elf_language(const struct xp_elf *elf);
 
 #endif

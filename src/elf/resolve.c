@@ -159,6 +159,11 @@ static uint64_t find_size(const struct xp_elf *elf, uint64_t start)
 	return least(end, xp_elf_fde_next(elf, start)) - start;
 }
 
+uint64_t xp_symbols_size(const struct xp_elf *elf, const struct xp_symbol *symbol)
+{
+	return symbol->size ? symbol->size : find_size(elf, symbol->address);
+}
+
 bool xp_symbols_extent(const struct xp_elf *elf, uint64_t vaddr, struct xp_extent *ret_extent)
 {
 	struct xp_extent extent = { 0 };
@@ -167,7 +172,7 @@ bool xp_symbols_extent(const struct xp_elf *elf, uint64_t vaddr, struct xp_exten
 	xp_symbols_resolve(elf, &vaddr, 1, &extent.symbol);
 	if (extent.symbol.name) {
 		extent.start = extent.symbol.address;
-		extent.size = extent.symbol.size ? extent.symbol.size : find_size(elf, extent.start);
+		extent.size = xp_symbols_size(elf, &extent.symbol);
 	} else if (xp_elf_fde(elf, vaddr, &fde)) {
 		extent.start = fde.start;
 		extent.size = fde.size;

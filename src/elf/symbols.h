@@ -64,6 +64,8 @@ struct xp_extent {
 	uint64_t start, size;
 	struct xp_symbol symbol; /* name NULL when only the FDE knows it */
 };
+/* Size of a symbol, or where it has none the distance to what ends it; 0 when it lies in no segment. */
+uint64_t xp_symbols_size(const struct xp_elf *elf, const struct xp_symbol *symbol);
 /* The function that holds the address; false when nothing tells. */
 bool xp_symbols_extent(const struct xp_elf *elf, uint64_t vaddr, struct xp_extent *ret_extent);
 
