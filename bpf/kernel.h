@@ -6,6 +6,8 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 
+#include <stdbool.h>
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

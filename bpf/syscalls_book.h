@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Second half of syscalls.bpf.c: its maps and globals, what kinds of calls there are, and the booking of a call that is over.
+ * State: each thread's open and interrupted calls in its task storage, touched by that thread alone, so nothing races.
+ */
+#ifndef XP_BPF_SYSCALLS_BOOK_H
+#define XP_BPF_SYSCALLS_BOOK_H
+
+#include "filter.h"
+#include "wire/syscalls.h"
+
+#define BPF_NOEXIST 1
+
+#define NR_RT_SIGRETURN 15
+#define NR_RESTART_SYSCALL 219
+#define NR_URETPROBE 335 /* since Linux 6.11 */
+#define NR_UPROBE 336	 /* since Linux 6.17 */
+#define NR_32_RESTART_SYSCALL 0
+#define NR_32_SIGRETURN 119
+#define NR_32_RT_SIGRETURN 173
+
+#define ENOSYS 38
+#define EINTR 4
+
+struct pt_regs___kernel {
+	unsigned long ax, orig_ax, ip, sp;
+} XP_CORE;
+
+struct task_struct___signal {
+	unsigned long sas_ss_sp, sas_ss_size;
+} XP_CORE;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} XP_CORE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} XP_CORE;
+
+const volatile __u32 xp_max_inflight = 1024;
+const volatile struct xp_sys_cell xp_empty_cell;
+
+volatile __u32 xp_counting; /* the window is open. Written by the tool */
+__u32 xp_threads;	    /* running number of the last thread */
+__u32 xp_inflight;	    /* slots in use */
+/* What threads counted whose record found no room, added up: the books must close without them. */
+struct xp_sys_thread xp_lost;
+__u32 xp_untracked;	    /* a thread got no storage: exits without an entry may be its own */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct xp_sys_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct xp_sys_key);
+	__type(value, struct xp_sys_cell);
+} cells SEC(".maps");
+
+/* (number, compat << 32) of every call seen; its size is the group capacity. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ended SEC(".maps");
+
+/* Calls seen at their exit, for the cost. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} calls SEC(".maps");
+
+static __always_inline bool is_restart(long result)
+{
+	return result == -512 || result == -513 || result == -514 || result == -516;
+}
+
+static __always_inline bool is_sigreturn(__u32 nr, __u32 compat)
+{
+	return compat ? nr == NR_32_SIGRETURN || nr == NR_32_RT_SIGRETURN : nr == NR_RT_SIGRETURN;
+}
+
+static __always_inline bool is_restart_call(__u32 nr, __u32 compat)
+{
+	return compat ? nr == NR_32_RESTART_SYSCALL : nr == NR_RESTART_SYSCALL;
+}
+
+static __always_inline __u32 log2_bucket(__u64 ns)
+{
+	__u32 bucket = 0;
+
+	for (int step = 32; step; step >>= 1)
+		if (ns >> step) {
+			ns >>= step;
+			bucket += step;
+		}
+	return bucket < XP_SYS_BUCKETS ? bucket : XP_SYS_BUCKETS - 1;
+}
+
+static __always_inline void release_slot(const struct xp_sys_call *call)
+{
+	if (call->flags & XP_SYS_SLOT)
+		__sync_fetch_and_sub(&xp_inflight, 1);
+}
+
+static __noinline struct xp_sys_cell *new_cell(struct xp_sys_thread *thread, const struct xp_sys_key *key)
+{
+	__u64 group = key->nr | (__u64)key->compat << 32;
+	__u32 one = 1;
+
+	/* A lost race for the same group is no loss; a full table is. */
+	if (!bpf_map_lookup_elem(&groups, &group) && bpf_map_update_elem(&groups, &group, &one, BPF_NOEXIST) &&
+	    !bpf_map_lookup_elem(&groups, &group))
+		return NULL;
+	if (bpf_map_update_elem(&cells, key, (const void *)&xp_empty_cell, BPF_NOEXIST))
+		return NULL;
+	if (key->compat || key->nr >= XP_SYS_NATIVE)
+		thread->flags |= XP_SYS_THREAD_ODD;
+	else
+		thread->native[key->nr / 64 % (XP_SYS_NATIVE / 64)] |= 1ULL << key->nr % 64;
+	return bpf_map_lookup_elem(&cells, key);
+}
+
+static __noinline int count_error(struct xp_sys_cell *cell, __u32 errnum)
+{
+	cell->errors++;
+	for (int i = 0; i < XP_SYS_ERRNOS; i++) {
+		struct xp_sys_errno *slot = &cell->errnos[i];
+
+		if (!slot->errnum)
+			slot->errnum = errnum;
+		if (slot->errnum == errnum) {
+			slot->n++;
+			return 0;
+		}
+	}
+	cell->errno_other++;
+	return 0;
+}
+
+/* The call is over: into its cell, or into the account of what was lost. */
+static __noinline int finish(struct xp_sys_thread *thread, const struct xp_sys_call *call, __u64 end_ns, long result)
+{
+	struct xp_sys_key key = { .thread = thread->thread, .nr = call->nr, .compat = !!(call->flags & XP_SYS_COMPAT) };
+	__u64 ns = end_ns - call->start_ns;
+
+	if (!(call->flags & XP_SYS_COUNTED)) {
+		thread->open_at_start_ended += xp_counting;
+		return 0;
+	}
+	release_slot(call);
+	struct xp_sys_cell *cell = bpf_map_lookup_elem(&cells, &key);
+	if (!cell)
+		cell = new_cell(thread, &key);
+	if (!cell) {
+		thread->dropped_table++;
+		return 0;
+	}
+	thread->matched++;
+	if (!cell->count || ns < cell->min_ns)
+		cell->min_ns = ns;
+	if (ns > cell->max_ns)
+		cell->max_ns = ns;
+	cell->count++;
+	cell->total_ns += ns;
+	cell->interrupted += call->interrupted;
+	cell->buckets[log2_bucket(ns)]++;
+	if (result < 0 && result >= -4095 && !is_restart(result))
+		count_error(cell, -result);
+	return 0;
+}
+
+#endif
