@@ -83,6 +83,7 @@ struct xp_syscalls {
 	struct xp_quality quality;
 	const struct xp_thread_syscall *thread_calls; /* by total falling */
 	size_t n_thread_calls;
+	uint64_t thread_calls_missed; /* rows beyond the table's bound */
 };
 extern const struct xp_record xp_syscalls_record; /* "SyscallAggregateResult" */
 
