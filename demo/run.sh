@@ -42,18 +42,15 @@ fi
 say "1. Where did two seconds of its time go? Findings are ranked by the share of the window that they held the program up."
 show $xprobe measure --pid $server --triage --duration-ms 2000
 
-python3 - "$scratch" <<'PYTHON'
-import glob, json, sys
-found = glob.glob(f"{sys.argv[1]}/xprobe-*/triage.json")
-findings = json.load(open(found[0]))["findings"] if found else []
-specs = [finding["next"]["spec"] for finding in findings if finding["next"]["kind"] == "measurement_spec"]
-if specs:
-    json.dump(specs[0], open(f"{sys.argv[1]}/next.json", "w"))
-PYTHON
-if [ ! -s "$scratch/next.json" ]; then
+# The index of the triage names the specs that its findings propose, best first.
+next=$(python3 -c 'import glob, json, sys
+for index in glob.glob(sys.argv[1] + "/xprobe-*/triage.json"):
+    for spec in json.load(open(index))["specs"][:1]:
+        print(spec["path"])' "$scratch")
+if [ -z "$next" ]; then
 	say "No finding came with a measurement: its sources were not to be had here (see 'not covered' above). As root there is a second step."
 	exit 0
 fi
 say "2. The best finding comes with a measurement that is ready to run. Every call is timed, none is sampled:"
-show $xprobe measure --spec "$scratch/next.json"
+show $xprobe measure --spec "$next"
 say "The server waits for its permission service: most answers take 2 to 5 ms, one user in thirty-one 25 ms. See authorize() in demo/server.c."

@@ -8,6 +8,7 @@
 #include "inventory/inventory.h"
 #include "output/output.h"
 #include "plan/plan.h"
+#include "triage/rule.h"
 
 enum { MAX_RECORDS = 256 };
 
@@ -147,6 +148,11 @@ void xp_reference_lists(struct xp_json *json)
 	begin_list(json, "policy");
 	for (unsigned i = 0; i < XP_POLICY_COUNT; i++)
 		xp_json_str(json, xp_policy_names[i]);
+	xp_json_end(json, ']');
+	begin_list(json, "rule");
+	const struct xp_rule *const *rules = xp_rules(&n);
+	for (size_t i = 0; i < n; i++)
+		xp_json_str(json, rules[i]->code);
 	xp_json_end(json, ']');
 	xp_json_end(json, '}');
 }

@@ -19,5 +19,10 @@ if [ "${1:-}" = fix ]; then
 	"$format" -i "${files[@]}"
 	exit
 fi
-"$format" --dry-run -Werror "${files[@]}" 2>&1 | grep -E ': error:' | cut -d: -f1 | sort | uniq -c && { echo "format: \`make format\` mends these"; exit 1; }
+bad=$("$format" --dry-run -Werror "${files[@]}" 2>&1 | grep -E ': error:' | cut -d: -f1 | sort | uniq -c || true)
+if [ -n "$bad" ]; then
+	echo "$bad"
+	echo "format: \`make format\` mends these"
+	exit 1
+fi
 echo "format: ${#files[@]} files"
