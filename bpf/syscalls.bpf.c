@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls of one process, summed up in the kernel. In: sys_enter, sys_exit, sched_process_exit. Out: a cell a thread and call, a
- * record a thread. State: syscalls_book.h.
+ * record a thread. State: syscalls_state.h.
  *
  * From attach on open calls are followed; from xp_counting on they are counted. So at the window's start every thread that is inside a
  * call is known, and none of their exits is a riddle.

@@ -25,7 +25,7 @@ struct xp_syscall_group {
 	const char *entry_selector_hint, *exit_selector_hint;
 };
 
-struct xp_open_call {
+struct xp_syscall_open {
 	uint32_t tid;
 	const char *thread_name;
 	uint32_t syscall_number;
@@ -75,7 +75,7 @@ struct xp_syscall_inventory {
 struct xp_syscalls {
 	struct xp_document head;
 	struct xp_syscall_inventory inventory;
-	const struct xp_open_call *open_at_end; /* oldest first */
+	const struct xp_syscall_open *open_at_end; /* oldest first */
 	size_t n_open_at_end;
 	const struct xp_syscall_threads *threads; /* by total falling, then "*" */
 	size_t n_threads;

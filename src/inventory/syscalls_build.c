@@ -95,7 +95,7 @@ static uint64_t age_of(const struct xp_sum_open *open, const struct xp_window *w
 
 static int oldest_first(const void *a, const void *b)
 {
-	const struct xp_open_call *x = a, *y = b;
+	const struct xp_syscall_open *x = a, *y = b;
 	int order = falling(x->age_ns, y->age_ns);
 
 	if (!order)
@@ -105,10 +105,10 @@ static int oldest_first(const void *a, const void *b)
 
 static void make_open(const struct xp_syscalls_sum *sum, const struct xp_window *window, struct xp_syscalls *out, struct xp_arena *arena)
 {
-	struct xp_open_call *list = xp_arena_array(arena, struct xp_open_call, sum->n_open);
+	struct xp_syscall_open *list = xp_arena_array(arena, struct xp_syscall_open, sum->n_open);
 
 	for (size_t i = 0; i < sum->n_open; i++) {
-		list[i] = (struct xp_open_call){
+		list[i] = (struct xp_syscall_open){
 			.tid = sum->open[i].tid,
 			.thread_name = xp_arena_str(arena, sum->open[i].name),
 			.syscall_number = sum->open[i].nr,

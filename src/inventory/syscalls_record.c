@@ -30,14 +30,14 @@ static const struct xp_field group_fields[] = {
 static const struct xp_record group_record = XP_RECORD("SyscallGroup", xp_syscall_group, group_fields, "completed calls of one number");
 
 static const struct xp_field open_fields[] = {
-	XP_FIELD(xp_open_call, tid, U32, "thread id in xprobe's PID namespace"),
-	XP_FIELD(xp_open_call, thread_name, STR, "its name"),
-	XP_FIELD(xp_open_call, syscall_number, U32, "the call it is inside of"),
-	XP_FIELD(xp_open_call, syscall_name, STR, "kernel name; null: the number has none", .flags = XP_NULLABLE),
-	XP_FIELD(xp_open_call, age_ns, U64, "time inside, from the window's start when it began earlier"),
-	XP_FIELD(xp_open_call, started_before_window, BOOL, "it began before the window"),
+	XP_FIELD(xp_syscall_open, tid, U32, "thread id in xprobe's PID namespace"),
+	XP_FIELD(xp_syscall_open, thread_name, STR, "its name"),
+	XP_FIELD(xp_syscall_open, syscall_number, U32, "the call it is inside of"),
+	XP_FIELD(xp_syscall_open, syscall_name, STR, "kernel name; null: the number has none", .flags = XP_NULLABLE),
+	XP_FIELD(xp_syscall_open, age_ns, U64, "time inside, from the window's start when it began earlier"),
+	XP_FIELD(xp_syscall_open, started_before_window, BOOL, "it began before the window"),
 };
-static const struct xp_record open_record = XP_RECORD("OpenSyscall", xp_open_call, open_fields, "a call that had not returned at the end");
+static const struct xp_record open_record = XP_RECORD("OpenSyscall", xp_syscall_open, open_fields, "a call that had not returned at the end");
 
 static const struct xp_field thread_fields[] = {
 	XP_FIELD(xp_syscall_threads, name_pattern, STR, "thread name with each run of digits as one #; * holds the rest"),
