@@ -3,10 +3,13 @@
 #ifndef XP_BPF_KERNEL_H
 #define XP_BPF_KERNEL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <linux/bpf.h>
 #include <linux/types.h>
 
-#include <stdbool.h>
+#include <asm/ptrace.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
