@@ -10,7 +10,7 @@ static const struct xp_flag flags[] = {
 	{ .name = "--pid", .kind = XP_FLAG_U64, .value = "PID", .min = 1, .max = UINT32_MAX, .doc = "process to look at" },
 };
 
-static void fill_status(struct xp_process_report *r, struct xp_arena *arena, const struct xp_proc_status *s)
+static void fill_status(struct xp_process_report *r, struct xp_arena *arena, const struct xp_process_status *s)
 {
 	r->credentials = (struct xp_credentials){ s->uid[0], s->uid[1], s->uid[2], s->uid[3], s->gid[0], s->gid[1], s->gid[2], s->gid[3] };
 	r->namespace_pids = s->ns_pid;
@@ -68,7 +68,7 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 {
 	struct xp_arena *arena = session->arena;
 	struct xp_process_report *r = xp_arena_new_of(arena, struct xp_process_report);
-	struct xp_proc_status *status = xp_arena_new_of(arena, struct xp_proc_status);
+	struct xp_process_status *status = xp_arena_new_of(arena, struct xp_process_status);
 	xp_auto(xp_target_close) struct xp_target *target = NULL;
 	const char **words;
 	struct xp_program program;

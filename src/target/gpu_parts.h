@@ -17,7 +17,7 @@ struct xp_driver_answer {
 };
 struct xp_driver_answer xp_ask_nvml(void);
 struct xp_driver_answer xp_ask_cuda(void);
-/* "NVML status 9", "no libnvidia-ml.so.1", "did not answer within 1500 ms". */
+/* "NVML status 9", "no libnvidia-ml.so.1", "libcuda.so.1 crashed ...". */
 const char *xp_driver_reason(const struct xp_driver_answer *answer, const char *library, struct xp_arena *arena);
 
 /* Version of the loaded kernel module; NULL: none is loaded. */

@@ -186,7 +186,9 @@ const struct xp_maps *xp_target_maps(const struct xp_target *target)
 
 int xp_target_maps_refresh(struct xp_target *target, struct xp_err *reterr)
 {
-	return xp_target_read_maps(target, target->arena, &target->maps, reterr);
+	int rc = xp_target_renew_view(target, reterr);
+
+	return rc ? rc : xp_target_read_maps(target, target->arena, &target->maps, reterr);
 }
 
 const struct xp_mapping *xp_maps_find(const struct xp_maps *maps, uint64_t address)

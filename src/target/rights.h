@@ -53,7 +53,7 @@ enum xp_need {
 	XP_NEED_URETPROBE = 256
 };
 
-/* Tries one feature now. A driver that hangs is cut off after 1.5 s and reported unknown. Never fails: what it finds is the answer. */
+/* Tries one feature now. A driver that hangs is cut off and reported unknown. Never fails: what it finds is the answer. */
 void xp_feature_try(enum xp_feature_id id, struct xp_arena *arena, struct xp_feature *ret_feature);
 /* Tries what `needs` (enum xp_need) calls for; *ret_missing (in the arena) holds only the features that are not available. */
 int xp_rights_check(unsigned needs, struct xp_arena *arena, struct xp_feature **ret_missing, size_t *ret_n, struct xp_err *reterr);

@@ -32,9 +32,9 @@ static size_t numbers(const char *text, const char *name, uint32_t *ret_values, 
 	return n;
 }
 
-bool xp_status_parse(const char *text, struct xp_proc_status *ret_status)
+bool xp_status_parse(const char *text, struct xp_process_status *ret_status)
 {
-	struct xp_proc_status s = { 0 };
+	struct xp_process_status s = { 0 };
 	const char *state = strstr(text, "\nState:\t");
 
 	if (!state || !state[8] || numbers(text, "\nUid:", s.uid, 4) != 4 || numbers(text, "\nGid:", s.gid, 4) != 4 ||
@@ -47,7 +47,7 @@ bool xp_status_parse(const char *text, struct xp_proc_status *ret_status)
 	return true;
 }
 
-int xp_target_status(const struct xp_target *target, struct xp_proc_status *ret_status, struct xp_err *reterr)
+int xp_target_status(const struct xp_target *target, struct xp_process_status *ret_status, struct xp_err *reterr)
 {
 	char text[16384]; /* the longest lines are cpu and memory masks */
 	ssize_t len = xp_target_read(target, "status", text, sizeof(text));

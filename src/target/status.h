@@ -5,7 +5,7 @@
 
 #include "target/target.h"
 
-struct xp_proc_status {
+struct xp_process_status {
 	char state;
 	uint32_t uid[4], gid[4]; /* real, effective, saved, file system */
 	uint32_t tracer_pid, seccomp, threads;
@@ -13,8 +13,8 @@ struct xp_proc_status {
 	size_t n_ns_pid;
 };
 /* `text` is the content of a status file. False when a line is missing. */
-bool xp_status_parse(const char *text, struct xp_proc_status *ret_status);
-int xp_target_status(const struct xp_target *target, struct xp_proc_status *ret_status, struct xp_err *reterr);
+bool xp_status_parse(const char *text, struct xp_process_status *ret_status);
+int xp_target_status(const struct xp_target *target, struct xp_process_status *ret_status, struct xp_err *reterr);
 
 /* One line of /proc/PID/cgroup. */
 struct xp_cgroup_line {

@@ -135,7 +135,37 @@ static int open_view(struct xp_target *target, struct xp_err *reterr)
 	return -XP_E_TARGET_EXITED;
 }
 
-static int read_identity(struct xp_target *target, struct xp_err *reterr)
+int xp_target_renew_view(struct xp_target *target, struct xp_err *reterr)
+{
+	struct xp_stat stat;
+	int rc = xp_target_stat(target, 0, &stat, reterr);
+
+	if (rc)
+		return rc;
+	/* Threads end, and an execve by any of them makes it the main one: whatever thread was chosen before may be gone. */
+	xp_close_p(&target->view_fd);
+	target->view_id = target->id.pid;
+	return stat.state == 'Z' || stat.state == 'X' ? open_view(target, reterr) : 0;
+}
+
+static int compare_start(const struct xp_target_id *found, const struct xp_target_id *expected, struct xp_err *reterr)
+{
+	if (found->process_start_time == expected->process_start_time)
+		return 0;
+	return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: it started at tick %" PRIu64 ", not %" PRIu64,
+		       found->pid, found->process_start_time, expected->process_start_time);
+}
+
+static int compare_namespace(const struct xp_target_id *found, const struct xp_target_id *expected, struct xp_err *reterr)
+{
+	if (!expected->pid_namespace.set || found->pid_namespace.v == expected->pid_namespace.v)
+		return 0;
+	return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: its PID namespace is %" PRIu64 ", not %" PRIu64,
+		       found->pid, found->pid_namespace.v, expected->pid_namespace.v);
+}
+
+/* Each part is compared as soon as it is known, so that another process is never told as one that refuses. */
+static int read_identity(struct xp_target *target, const struct xp_target_id *expected, struct xp_err *reterr)
 {
 	struct xp_stat stat;
 	struct stat ns;
@@ -144,30 +174,18 @@ static int read_identity(struct xp_target *target, struct xp_err *reterr)
 	if (rc)
 		return rc;
 	target->id.process_start_time = stat.start_time;
-	if (xp_target_gone(target)) {
-		xp_fail(reterr, XP_E_TARGET_EXITED, "process %u has ended", target->id.pid);
-		return -XP_E_TARGET_EXITED;
-	}
-	if (stat.state == 'Z' || stat.state == 'X') {
-		rc = open_view(target, reterr);
-		if (rc)
-			return rc;
-	}
+	rc = expected ? compare_start(&target->id, expected, reterr) : 0;
+	if (rc)
+		return rc;
+	if (xp_target_gone(target))
+		return xp_target_fail(target, ESRCH, "poll", "", reterr);
+	rc = xp_target_renew_view(target, reterr);
+	if (rc)
+		return rc;
 	if (fstatat(xp_target_view(target), "ns/pid", &ns, 0))
 		return xp_target_fail(target, errno, "stat", "ns/pid", reterr);
 	target->id.pid_namespace = (struct xp_opt_u64)XP_SOME(ns.st_ino);
-	return 0;
-}
-
-static int compare(const struct xp_target_id *found, const struct xp_target_id *expected, struct xp_err *reterr)
-{
-	if (found->process_start_time != expected->process_start_time)
-		return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: it started at tick %" PRIu64 ", not %" PRIu64,
-			       found->pid, found->process_start_time, expected->process_start_time);
-	if (expected->pid_namespace.set && found->pid_namespace.v != expected->pid_namespace.v)
-		return xp_fail(reterr, XP_E_TARGET_REUSED, "process %u is another one now: its PID namespace is %" PRIu64 ", not %" PRIu64,
-			       found->pid, found->pid_namespace.v, expected->pid_namespace.v);
-	return 0;
+	return expected ? compare_namespace(&target->id, expected, reterr) : 0;
 }
 
 static bool stat_exe(const struct xp_target *target, struct stat *st)
@@ -183,9 +201,7 @@ static int look(struct xp_target *target, const struct xp_target_id *expected, s
 	if (!rc)
 		rc = open_proc(target, reterr);
 	if (!rc)
-		rc = read_identity(target, reterr);
-	if (!rc && expected)
-		rc = compare(&target->id, expected, reterr);
+		rc = read_identity(target, expected, reterr);
 	if (rc)
 		return rc;
 	/* The directory was opened by number; it is the pidfd's process only if that one has not ended since. */
@@ -249,8 +265,7 @@ int xp_target_check(const struct xp_target *target, struct xp_err *reterr)
 	int rc = xp_target_stat(target, 0, &stat, reterr);
 	if (rc)
 		return rc;
-	struct xp_target_id now = { .pid = target->id.pid, .process_start_time = stat.start_time };
-	return compare(&now, &(struct xp_target_id){ .process_start_time = target->id.process_start_time }, reterr);
+	return compare_start(&(struct xp_target_id){ .pid = target->id.pid, .process_start_time = stat.start_time }, &target->id, reterr);
 }
 
 bool xp_target_exec_changed(const struct xp_target *target)

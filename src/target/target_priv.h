@@ -23,6 +23,8 @@ struct xp_target {
 
 /* The directory whose memory files (maps, exe, root, map_files) are alive. */
 int xp_target_view(const struct xp_target *target);
+/* Chooses that directory anew. TARGET_EXITED when no thread is alive. */
+int xp_target_renew_view(struct xp_target *target, struct xp_err *reterr);
 /* True when the pidfd says that the whole process has ended. */
 bool xp_target_gone(const struct xp_target *target);
 /* A failed call on /proc/PID/relative: TARGET_EXITED when the process is gone, else by errno. */

@@ -38,7 +38,7 @@ def doctor(prefix=(), **options):
     xp.need_command("setpriv")
     everyone_may_run()
     result = xp.run("doctor", exit=0, prefix=prefix, **options)
-    assert result.seconds < 6, f"doctor took {result.seconds:.1f} s"
+    assert result.seconds < 5.5, f"doctor took {result.seconds:.1f} s"
     features = {feature["feature"]: feature for feature in result.doc["features"]}
     for feature in features.values():
         if feature["status"] == "restricted":
@@ -163,6 +163,21 @@ def test_paranoid_4_of_distributions():
     assert "does not honour CAP_PERFMON" in perfmon["cpu_sample"]["unblock"]
     assert "CAP_PERFMON" not in none["cpu_sample"]["unblock"]
     assert root["cpu_sample"]["status"] == "available", root["cpu_sample"]
+
+
+def test_driver_that_hangs_or_crashes():
+    stub = build("nvml_stub", "-shared", "-fPIC")
+    folder = pathlib.Path(xp.scratch()) / "driver"
+    folder.mkdir()
+    os.rename(stub, folder / "libnvidia-ml.so.1")
+    outcomes = {}
+    for how in ("hang", "crash", "status", "good"):
+        _, features = doctor(env={"LD_LIBRARY_PATH": str(folder), "NVML_STUB": how})
+        outcomes[how] = features["nvml"]
+    assert outcomes["hang"]["status"] == "unknown", outcomes["hang"]
+    assert outcomes["crash"]["status"] == "unavailable" and "crashed" in outcomes["crash"]["unblock"], outcomes["crash"]
+    assert outcomes["status"]["call"] == "nvmlInit_v2" and outcomes["status"]["errno"] == "9", outcomes["status"]
+    assert outcomes["good"]["status"] == "available", outcomes["good"]
 
 
 def test_human_report():

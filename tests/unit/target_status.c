@@ -19,7 +19,7 @@ static const char status_text[] =
 
 static void status_fields(void **state)
 {
-	struct xp_proc_status s;
+	struct xp_process_status s;
 
 	assert_true(xp_status_parse(status_text, &s));
 	assert_int_equal(s.state, 'T');
@@ -58,7 +58,7 @@ static void own_program(void **state)
 	struct xp_arena *arena = xp_arena_new();
 	struct xp_target *target;
 	struct xp_program program;
-	struct xp_proc_status s;
+	struct xp_process_status s;
 	xp_auto_err err = { 0 };
 	char exe[4096] = "";
 	const char **words;

@@ -173,6 +173,43 @@ static void main_thread_ended(void **state)
 	close(ready[1]);
 }
 
+/* The same when the main thread ends after the first look. */
+static void main_thread_ends_later(void **state)
+{
+	int go[2];
+	assert_int_equal(pipe(go), 0);
+	pid_t child = fork();
+
+	if (!child) {
+		pthread_t thread;
+		char byte;
+
+		if (pthread_create(&thread, NULL, wait_for_ever, NULL) || read(go[0], &byte, 1) != 1)
+			_exit(1);
+		syscall(SYS_exit, 0);
+	}
+	struct xp_target *target;
+	struct xp_stat stat = { 0 };
+	xp_auto_err err = { 0 };
+	assert_int_equal(xp_target_open((uint32_t)child, NULL, &target, &err), 0);
+	size_t before = xp_target_maps(target)->n;
+	assert_int_equal(write(go[1], "x", 1), 1);
+	for (unsigned i = 0; i < 500 && stat.state != 'Z'; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+		assert_int_equal(xp_target_stat(target, 0, &stat, &err), 0);
+	}
+	assert_int_equal(stat.state, 'Z');
+	assert_int_equal(xp_target_check(target, &err), 0);
+	assert_int_equal(xp_target_maps_refresh(target, &err), 0);
+	assert_true(xp_target_maps(target)->n >= before / 2);
+	assert_false(xp_target_exec_changed(target));
+	reap(child);
+	assert_int_equal(xp_target_maps_refresh(target, &err), -XP_E_TARGET_EXITED);
+	xp_target_close(target);
+	close(go[0]);
+	close(go[1]);
+}
+
 static void threads_are_counted(void **state)
 {
 	static pthread_t threads[THREADS];
@@ -211,6 +248,7 @@ int main(void)
 		cmocka_unit_test(wrong_expectation),
 		cmocka_unit_test(exec_is_seen),
 		cmocka_unit_test(main_thread_ended),
+		cmocka_unit_test(main_thread_ends_later),
 		cmocka_unit_test(threads_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
