@@ -124,11 +124,14 @@ static int write_chrome(const struct xp_output_input *input, const struct xp_sin
 	xp_json_begin(&json, '[');
 	for (uint64_t i = 0; i < n; i++) {
 		struct xp_event_doc doc;
+		int rc = xp_output_check_stop(input, i, reterr);
 
+		if (rc)
+			return rc;
 		xp_event_doc_make(input->store, &events[i], input->session_id, scratch, &doc);
 		struct instant instant = instant_of(&doc);
 		xp_record_write(&json, &instant_record, &instant, false);
-		int rc = flush(&text, sink, reterr);
+		rc = flush(&text, sink, reterr);
 		if (rc)
 			return rc;
 		xp_arena_reset(scratch);

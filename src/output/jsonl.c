@@ -13,11 +13,14 @@ static int write_jsonl(const struct xp_output_input *input, const struct xp_sink
 	for (uint64_t i = 0; i < n; i++) {
 		struct xp_json json = { .out = &line };
 		struct xp_event_doc doc;
+		int rc = xp_output_check_stop(input, i, reterr);
 
+		if (rc)
+			return rc;
 		xp_event_doc_make(input->store, &events[i], input->session_id, scratch, &doc);
 		xp_record_write(&json, &xp_event_record, &doc, false);
 		xp_text_char(&line, '\n');
-		int rc = sink->write(sink->arg, line.data, line.len, reterr);
+		rc = sink->write(sink->arg, line.data, line.len, reterr);
 		if (rc)
 			return rc;
 		line.len = 0;

@@ -45,6 +45,15 @@ int xp_output_choose(const char *name, const char *otherwise, enum xp_output_tak
 	return rc;
 }
 
+int xp_output_check_stop(const struct xp_output_input *input, uint64_t index, struct xp_err *reterr)
+{
+	enum { STOP_EVERY = 4096 };
+
+	if (index % STOP_EVERY || !input->stop || !input->stop())
+		return 0;
+	return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the writing of %llu events", (unsigned long long)xp_store_count(input->store));
+}
+
 int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
 		   struct xp_arena *arena, struct xp_artifact *ret_artifact, struct xp_err *reterr)
 {

@@ -15,6 +15,7 @@ struct xp_output_input {
 	const char *session_id;
 	const struct xp_record *record;
 	const void *value;
+	bool (*stop)(void); /* asked now and then; true ends writing with CANCELLED. NULL: never */
 };
 
 struct xp_output {
@@ -34,6 +35,8 @@ const struct xp_output *xp_output_find(const char *name);
  */
 int xp_output_choose(const char *name, const char *otherwise, enum xp_output_takes takes, const struct xp_output **ret_output,
 		     struct xp_err *reterr);
+/* For writers, before event `index`: 0, or -CANCELLED when input->stop says so. */
+int xp_output_check_stop(const struct xp_output_input *input, uint64_t index, struct xp_err *reterr);
 /* Writes and commits. Takes file in every case. */
 int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
 		   struct xp_arena *arena, struct xp_artifact *ret_artifact, struct xp_err *reterr);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of `xprobe dev` (and `capture`, the same) with a file of their own; dev.c holds their list and their flags. */
+#ifndef XP_CMD_DEV_H
+#define XP_CMD_DEV_H
+
+#include "cmd/command.h"
+
+/* Bits of xp_flag.modes. */
+enum xp_dev_mode { XP_DEV_CUPTI = 1, XP_DEV_UPROBE = 2, XP_DEV_AGENT = 4 };
+
+struct xp_dev_part {
+	const char *word;
+	enum xp_dev_mode mode;
+	int (*run)(struct xp_session *session, struct xp_err *reterr);
+};
+extern const struct xp_dev_part xp_dev_cupti;
+
+#endif
