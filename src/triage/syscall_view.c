@@ -69,7 +69,7 @@ static void take_open(const struct xp_syscalls *value, struct xp_syscall_view *v
 	struct xp_view_open *open = xp_arena_array(arena, struct xp_view_open, value->n_open_at_end + 1);
 
 	for (; view->n_open < value->n_open_at_end; view->n_open++) {
-		const struct xp_open_call *from = &value->open_at_end[view->n_open];
+		const struct xp_syscall_open *from = &value->open_at_end[view->n_open];
 
 		open[view->n_open] = (struct xp_view_open){
 			.tid = from->tid,
