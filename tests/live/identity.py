@@ -39,6 +39,8 @@ def target(what):
 def test_hostile_name():
     with target("hostile") as process:
         assert pathlib.Path(f"/proc/{process.pid}/comm").read_bytes() == HOSTILE + b"\n"
+        while xp.state_of(process.pid) != "S":
+            time.sleep(0.01)
         first = xp.ok("inspect", "--pid", process.pid)
         second = xp.ok("inspect", "--pid", process.pid)
         assert first["target"]["process_start_time"] == xp.start_time(process.pid)
