@@ -195,6 +195,12 @@ void xp_measure_progress(struct xp_window_bounds *bounds, bool quiet)
 		bounds->on_progress = print_progress;
 }
 
+void xp_measure_progress_end(const struct xp_window_bounds *bounds)
+{
+	if (bounds->on_progress)
+		fputs("\r\033[K", stderr);
+}
+
 static int run_exact(struct xp_session *session, bool offline, struct xp_err *reterr)
 {
 	struct xp_measure_request request = { 0 };

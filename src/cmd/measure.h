@@ -46,6 +46,8 @@ int xp_measure_common_flags(const struct xp_session *session, struct xp_measure_
 int xp_measure_pid(const struct xp_session *session, uint32_t *ret_pid, struct xp_err *reterr);
 /* Progress line on stderr for windows over 2 s when it is a terminal. */
 void xp_measure_progress(struct xp_window_bounds *bounds, bool quiet);
+/* Removes that line. */
+void xp_measure_progress_end(const struct xp_window_bounds *bounds);
 void xp_measure_request_of_spec(const struct xp_measurement_spec *spec, struct xp_measure_request *ret_request);
 int xp_policy_argument(const char *text, enum xp_policy_id *ret_policy, struct xp_err *reterr);
 

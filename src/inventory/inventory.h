@@ -32,6 +32,10 @@ struct xp_inventory_kind {
 	/* After disarm: the plain value (struct of `record`), in the arena. Nothing in it points into the collector. */
 	int (*finish)(void *state, const struct xp_window *window, struct xp_arena *arena, void **ret_value, struct xp_err *reterr);
 	void (*free)(void *state);
+	/* One step towards the size budget: shortens a list of the value. False: nothing is left to cut. NULL: no lists. */
+	bool (*shrink)(void *value);
+	/* The value for people, at most 100 columns. NULL: JSON is shown instead. */
+	void (*report)(const void *value, struct xp_text *out, bool color);
 };
 
 /* Every inventory, sorted by name. */

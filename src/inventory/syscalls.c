@@ -169,4 +169,5 @@ const struct xp_inventory_kind xp_inventory_syscalls = {
 	.open = open_inventory,
 	.finish = finish,
 	.free = free_state,
+	.shrink = xp_syscalls_shrink,
 };

@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct xp_arena;
-struct xp_syscalls;
-
 /* One syscall, all threads. name NULL: the number has none, no spec can select it. */
 struct xp_call_sum {
 	uint32_t number;
@@ -26,7 +23,7 @@ struct xp_call_use {
 	uint64_t calls, total_ns;
 };
 
-struct xp_view_open {
+struct xp_open_call {
 	uint32_t tid;
 	const char *thread_name, *name;
 	uint64_t age_ns;
@@ -39,11 +36,8 @@ struct xp_syscall_view {
 	size_t n_sums;
 	const struct xp_call_use *uses; /* total time falling */
 	size_t n_uses;
-	const struct xp_view_open *open; /* oldest first */
+	const struct xp_open_call *open; /* oldest first */
 	size_t n_open;
 };
-
-/* The view of a finished inventory, in the arena; names stay the inventory's. */
-const struct xp_syscall_view *xp_syscall_view_of(const struct xp_syscalls *value, struct xp_arena *arena);
 
 #endif

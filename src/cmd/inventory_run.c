@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One inventory on its own: request, window, value, artifact, document. No state. */
+#include "cmd/inventory_run.h"
+
+#include <string.h>
+
+#include "base/regex.h"
+#include "cmd/emit.h"
+#include "output/artifact.h"
+
+enum { RESULT_BUDGET = 16384, PARTIAL_BUDGET = 12288 };
+
+int xp_inventory_of_flag(const char *flag, const struct xp_inventory_kind **ret_kind, struct xp_err *reterr)
+{
+	size_t n;
+	const struct xp_inventory_kind *const *all = xp_inventories(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (all[i]->flag && !strcmp(all[i]->flag, flag)) {
+			*ret_kind = all[i];
+			return 0;
+		}
+	}
+	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "%s is not part of this build", flag);
+	xp_err_object(reterr, "%s", flag);
+	return rc;
+}
+
+static void regex_free(void *regex)
+{
+	xp_regex_free(regex);
+}
+
+int xp_inventory_threads(const char *text, struct xp_arena *arena, struct xp_inventory_request *request, struct xp_err *reterr)
+{
+	struct xp_regex *regex;
+
+	if (!text)
+		return 0;
+	if (strncmp(text, "name~", 5) != 0) {
+		int rc = xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "a thread filter is name~REGEX");
+
+		xp_err_object(reterr, "%.200s", text);
+		return rc;
+	}
+	int rc = xp_regex_new(text + 5, &regex, reterr);
+	if (rc)
+		return rc;
+	xp_arena_defer(arena, regex_free, regex);
+	request->threads_pattern = text + 5;
+	request->threads = regex;
+	return 0;
+}
+
+int xp_inventory_flags(const struct xp_session *session, struct xp_inventory_request *request, struct xp_err *reterr)
+{
+	*request = (struct xp_inventory_request){
+		.name = xp_flag_text(session, "--name", NULL),
+		.duration_ms = xp_flag_u64(session, "--duration-ms", 0),
+		.timeout_ms = xp_flag_u64(session, "--timeout-ms", 30000),
+		.max_groups = xp_flag_u64(session, "--max-groups", 0),
+		.max_inflight = xp_flag_u64(session, "--max-inflight", 0),
+		.max_samples = xp_flag_u64(session, "--max-samples", 0),
+		.max_threads = xp_flag_u64(session, "--max-threads", 0),
+		.frequency_hz = xp_flag_u64(session, "--frequency-hz", 0),
+		.stack_depth = xp_flag_u64(session, "--stack-depth", 0),
+		.min_block_us = xp_flag_u64(session, "--min-block-us", 0),
+		.off_cpu = xp_flag_on(session, "--off-cpu"),
+		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
+	};
+	return xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, request, reterr);
+}
+
+static enum xp_status status_of(enum xp_window_end end)
+{
+	switch (end) {
+	case XP_END_DURATION:
+	case XP_END_SAMPLES:
+	case XP_END_CAPACITY:
+		return XP_COMPLETED;
+	case XP_END_TIMEOUT:
+		return XP_TIMED_OUT;
+	case XP_END_COST:
+	case XP_END_SIGNAL:
+		return XP_CANCELLED;
+	case XP_END_TARGET_GONE:
+	case XP_END_FAILED:
+	case XP_WINDOW_END_COUNT:
+		return XP_FAILED;
+	}
+	return XP_FAILED;
+}
+
+static void warn_of_changes(struct xp_session *session, const struct xp_window *window)
+{
+	if (window->exec_seen)
+		xp_warn(&session->warnings, "TARGET_EXEC", NULL, "the process replaced its program in the window");
+	if (window->children)
+		xp_warn(&session->warnings, "TARGET_FORKED", json_pack("{s:i}", "children", (int)window->children),
+			"the process made %u children, which are not covered", window->children);
+}
+
+/* State of one run; what it points to lives in the session's arena. */
+struct state {
+	struct xp_session *session;
+	const struct xp_inventory_run *run;
+	struct xp_target *target;
+	struct xp_window *window;
+	struct xp_document *value; /* first member of the inventory's value */
+};
+
+static const char *artifact_name(const struct xp_inventory_kind *kind, struct xp_arena *arena)
+{
+	char *name = xp_arena_fmt(arena, "%s.json", kind->name);
+
+	for (char *p = name; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return name;
+}
+
+static void folder_free(void *folder)
+{
+	xp_artifact_folder_free(folder);
+}
+
+static int write_artifact(struct state *s, struct xp_err *reterr)
+{
+	struct xp_arena *arena = s->session->arena;
+	struct xp_artifact_folder *folder = xp_artifact_folder_new();
+	struct xp_artifact *artifact = xp_arena_new_of(arena, struct xp_artifact);
+	struct xp_artifact_file *file;
+
+	xp_arena_defer(arena, folder_free, folder);
+	int rc = xp_artifact_open_in(folder, NULL, artifact_name(s->run->kind, arena), &file, reterr);
+	if (!rc)
+		rc = xp_artifact_write_record(file, s->run->kind->record, s->value, arena, artifact, reterr);
+	if (rc)
+		return rc;
+	artifact->format = "json";
+	s->value->evidence.artifact = artifact;
+	return 0;
+}
+
+static void fill_head(struct state *s)
+{
+	struct xp_document *head = s->value;
+
+	head->session_id = s->session->session_id;
+	head->status = (int)status_of(s->window->end);
+	head->target = *xp_target_identity(s->target);
+	head->evidence.mode = s->run->request.full_evidence ? XP_EVIDENCE_FULL : XP_EVIDENCE_SUMMARY;
+	head->cost = &s->window->cost;
+	warn_of_changes(s->session, s->window);
+	for (size_t i = 0; i < head->n_warnings; i++)
+		xp_warn(&s->session->warnings, head->warnings[i].code, json_incref(head->warnings[i].details), "%s", head->warnings[i].message);
+	head->warnings = s->session->warnings.at;
+	head->n_warnings = s->session->warnings.n;
+}
+
+static int fail_with_partial(struct state *s, struct xp_err *failure, struct xp_err *reterr)
+{
+	if (s->value) {
+		s->value->status = XP_FAILED;
+		if (s->value->evidence.artifact)
+			xp_err_detail(failure, "artifact_path", xp_json_text(s->value->evidence.artifact->path));
+		xp_err_partial(failure, s->run->kind->record, s->value, PARTIAL_BUDGET, s->run->kind->shrink);
+	}
+	return xp_err_move(reterr, failure);
+}
+
+static void gone_is_failure(struct state *s, struct xp_err *failure)
+{
+	if (failure->code || s->window->end != XP_END_TARGET_GONE)
+		return;
+	if (!xp_target_check(s->target, failure))
+		xp_fail(failure, XP_E_TARGET_EXITED, "process %u ended in the window", xp_target_pid(s->target));
+}
+
+static int conclude(struct state *s, void *collector_state, struct xp_err *failure, struct xp_err *reterr)
+{
+	const struct xp_inventory_kind *kind = s->run->kind;
+	xp_auto_err err = { 0 };
+	void *value;
+
+	gone_is_failure(s, failure);
+	if (kind->finish(collector_state, s->window, s->session->arena, &value, &err)) {
+		if (!failure->code)
+			xp_err_move(failure, &err);
+		return fail_with_partial(s, failure, reterr);
+	}
+	s->value = value;
+	fill_head(s);
+	if (write_artifact(s, &err)) {
+		if (failure->code)
+			xp_err_detail(&err, "original_error_code", json_string(xp_err_name(failure->code)));
+		xp_err_move(failure, &err);
+	}
+	if (failure->code)
+		return fail_with_partial(s, failure, reterr);
+	s->session->value = value;
+	s->session->record = kind->record;
+	s->session->shrink = kind->shrink;
+	s->session->budget = s->run->request.full_evidence ? 0 : RESULT_BUDGET;
+	s->session->human = kind->report;
+	return 0;
+}
+
+static int run_window(struct state *s, void *collector_state, struct xp_err *reterr)
+{
+	struct xp_collector collector = { .ops = s->run->kind->ops, .state = collector_state };
+	struct xp_window_bounds bounds = {
+		.duration_ms = s->run->request.duration_ms, .timeout_ms = s->run->request.timeout_ms, .max_cost = s->run->max_cost,
+	};
+	xp_auto_err failure = { 0 };
+
+	xp_measure_progress(&bounds, xp_flag_on(s->session, "--non-interactive"));
+	xp_window_run(&collector, 1, s->target, &bounds, s->window, &failure);
+	xp_measure_progress_end(&bounds);
+	xp_err_done(&collector.err);
+	if (s->window->opened)
+		return conclude(s, collector_state, &failure, reterr);
+	if (failure.code)
+		return xp_err_move(reterr, &failure);
+	int rc = xp_fail(reterr, XP_E_CANCELLED, "a signal ended the command before the window opened");
+	xp_err_detail(reterr, "cancelled", json_true());
+	return rc;
+}
+
+static void target_close(void *target)
+{
+	xp_target_close(target);
+}
+
+int xp_inventory_measure(struct xp_session *session, const struct xp_inventory_run *run, struct xp_err *reterr)
+{
+	struct state s = { .session = session, .run = run, .window = xp_arena_new_of(session->arena, struct xp_window) };
+	void *collector_state;
+	int rc = xp_artifact_folder_check(reterr);
+
+	if (!rc)
+		rc = xp_target_open(run->target.pid, run->identity_given ? &run->target : NULL, &s.target, reterr);
+	if (rc)
+		return rc;
+	xp_arena_defer(session->arena, target_close, s.target);
+	rc = run->kind->open(&run->request, s.target, session->arena, &collector_state, reterr);
+	if (rc)
+		return rc;
+	rc = run_window(&s, collector_state, reterr);
+	run->kind->free(collector_state);
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `measure` on a live process (contract 6.3): plan, capture, finish. */
+#include "cmd/measure_finish.h"
+
+#include "collect/exact.h"
+
+static void close_target(void *target)
+{
+	xp_target_close(target);
+}
+
+static void free_exact(void *exact)
+{
+	xp_exact_free(exact);
+}
+
+static void free_folder(void *folder)
+{
+	xp_artifact_folder_free(folder);
+}
+
+static int check_destination(const struct xp_measure_request *request, struct xp_err *reterr)
+{
+	return request->events_out ? xp_artifact_check_destination(request->events_out, reterr) : xp_artifact_folder_check(reterr);
+}
+
+static int make_plan(struct xp_session *session, const struct xp_measure_request *request, struct xp_plan *plan, struct xp_err *reterr)
+{
+	struct xp_plan_options options = { .allow_cxx_return = request->allow_cxx_return, .try_rights = false };
+	struct xp_target *target;
+	int rc = xp_target_open(request->target.pid, request->identity_given ? &request->target : NULL, &target, reterr);
+
+	if (rc)
+		return rc;
+	xp_arena_defer(session->arena, close_target, target);
+	xp_plan_init(plan, target, session->arena);
+	plan->bounds = request->bounds;
+	plan->test_ring_bytes = request->test_ring_bytes;
+	rc = xp_plan_pair(plan, request->from, request->to, request->policy, &options, reterr);
+	if (!rc)
+		rc = xp_plan_first_issue(plan, reterr);
+	for (size_t i = 0; !rc && i < plan->warnings.n; i++) {
+		const struct xp_warning *warning = &plan->warnings.at[i];
+
+		xp_warn(&session->warnings, warning->code, json_incref(warning->details), "%s", warning->message);
+	}
+	return rc;
+}
+
+/* What the window's end and the identity check say of the target. */
+static void note_identity(struct xp_captured *captured, const struct xp_window *window)
+{
+	xp_auto_err gone = { 0 };
+
+	if (window->end != XP_END_TARGET_GONE)
+		return;
+	if (!xp_target_check(captured->plan->target, &gone))
+		gone.code = XP_E_TARGET_EXITED;
+	captured->identity = gone.code == XP_E_TARGET_REUSED ? XP_E_TARGET_REUSED : XP_E_TARGET_EXITED;
+}
+
+/* A capture that was ended before its window opened has no result of any kind. */
+static int before_window(const struct xp_window *window, struct xp_err *failure, struct xp_err *reterr)
+{
+	if (failure->code)
+		return xp_err_move(reterr, failure);
+	if (window->end == XP_END_SIGNAL) {
+		int rc = xp_fail(reterr, XP_E_CANCELLED, "a signal ended the command before the window opened");
+
+		xp_err_detail(reterr, "cancelled", json_true());
+		return rc;
+	}
+	return xp_fail(reterr, XP_E_INTERNAL, "the window did not open");
+}
+
+static int capture(struct xp_session *session, const struct xp_measure_request *request, struct xp_plan *plan, struct xp_exact *exact,
+		   struct xp_err *reterr)
+{
+	struct xp_window *window = xp_arena_new_of(session->arena, struct xp_window);
+	struct xp_collector collector = xp_exact_collector(exact);
+	struct xp_window_bounds bounds = {
+		.duration_ms = request->bounds.duration_ms.set ? request->bounds.duration_ms.v : 0,
+		.timeout_ms = request->bounds.timeout_ms,
+		.max_cost = request->bounds.max_cost,
+	};
+	struct xp_captured captured = {
+		.plan = plan, .window = window, .target = xp_target_identity(plan->target), .folder = xp_artifact_folder_new(),
+	};
+	xp_auto_err failure = { 0 };
+
+	xp_arena_defer(session->arena, free_folder, captured.folder);
+	xp_measure_progress(&bounds, xp_flag_on(session, "--non-interactive"));
+	xp_window_run(&collector, 1, plan->target, &bounds, window, &failure);
+	xp_measure_progress_end(&bounds);
+	if (!window->opened)
+		return before_window(window, &failure, reterr);
+	captured.store = xp_exact_store(exact);
+	captured.sources = xp_exact_accounts(exact, session->arena, &captured.n_sources);
+	captured.observed_events = xp_exact_observed(exact);
+	captured.capacity_reached = captured.observed_events > xp_store_count(captured.store);
+	note_identity(&captured, window);
+	return xp_measure_finish(session, request, &captured, &failure, reterr);
+}
+
+int xp_measure_exact(struct xp_session *session, const struct xp_measure_request *request, struct xp_err *reterr)
+{
+	struct xp_plan *plan = xp_arena_new_of(session->arena, struct xp_plan);
+	struct xp_exact *exact;
+	int rc = check_destination(request, reterr);
+
+	if (!rc)
+		rc = make_plan(session, request, plan, reterr);
+	if (!rc)
+		rc = xp_exact_new(plan, &exact, reterr);
+	if (rc)
+		return rc;
+	xp_arena_defer(session->arena, free_exact, exact);
+	return capture(session, request, plan, exact, reterr);
+}
