@@ -53,6 +53,7 @@ enum xp_event_flag {
 	XP_EVF_GRAPH_PREDATES = 4096,
 	XP_EVF_SYNTHETIC = 8192,
 	XP_EVF_NO_RESULT = 16384,      /* syscall exit of an input file without return_value */
+	XP_EVF_ARGS = 32768,	       /* detail is the place of a system call's six registers, see xp_store_args */
 };
 
 /* Which of the three sub-objects of contract 10.1 an event of this type carries. */

@@ -26,7 +26,7 @@ struct array {
 struct xp_store {
 	struct xp_arena *arena;
 	uint64_t capacity, exempt;
-	struct array events, details, sites, texts, threads, processes;
+	struct array events, details, args, sites, texts, threads, processes;
 	struct xp_map text_index, site_index, thread_index;
 };
 
@@ -57,6 +57,7 @@ struct xp_store *xp_store_new(uint64_t capacity)
 	store->capacity = capacity;
 	store->events.size = sizeof(struct xp_event);
 	store->details.size = sizeof(struct xp_event_detail);
+	store->args.size = 6 * sizeof(uint64_t);
 	store->sites.size = sizeof(struct xp_site);
 	store->texts.size = sizeof(char *);
 	store->threads.size = sizeof(struct thread_note);
@@ -77,6 +78,7 @@ void xp_store_free(struct xp_store *store)
 	}
 	free(store->events.at);
 	free(store->details.at);
+	free(store->args.at);
 	free(store->sites.at);
 	free(store->texts.at);
 	free(store->threads.at);
@@ -109,7 +111,22 @@ uint32_t xp_store_detail_new(struct xp_store *store, struct xp_event_detail **re
 
 const struct xp_event_detail *xp_store_detail(const struct xp_store *store, const struct xp_event *event)
 {
-	return event->detail == XP_NO_DETAIL ? NULL : array_at(&store->details, event->detail);
+	return event->detail == XP_NO_DETAIL || event->flags & XP_EVF_ARGS ? NULL : array_at(&store->details, event->detail);
+}
+
+void xp_store_set_args(struct xp_store *store, struct xp_event *event, const uint64_t args[6])
+{
+	memcpy(array_push(&store->args), args, store->args.size);
+	event->detail = (uint32_t)(store->args.n - 1);
+	event->flags |= XP_EVF_ARGS;
+}
+
+const uint64_t *xp_store_args(const struct xp_store *store, const struct xp_event *event)
+{
+	if (event->flags & XP_EVF_ARGS)
+		return array_at(&store->args, event->detail);
+	const struct xp_event_detail *detail = event->type == XP_EV_SYSCALL_ENTRY ? xp_store_detail(store, event) : NULL;
+	return detail && !detail->arguments ? detail->args : NULL;
 }
 
 static bool same_text(const char *a, const char *b)

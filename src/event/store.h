@@ -58,6 +58,10 @@ void xp_store_exempt(struct xp_store *store, uint64_t n);
 /* Returns the index of a new zeroed detail; valid until the store is freed, but the pointer only until the next call. */
 uint32_t xp_store_detail_new(struct xp_store *store, struct xp_event_detail **ret_detail);
 const struct xp_event_detail *xp_store_detail(const struct xp_store *store, const struct xp_event *event); /* NULL when none */
+/* Six registers of a system call's entry and nothing else: 48 B, a third of a detail. Sets the event's detail and its flag. */
+void xp_store_set_args(struct xp_store *store, struct xp_event *event, const uint64_t args[6]);
+/* Those of either kind of side storage; NULL when none are known. */
+const uint64_t *xp_store_args(const struct xp_store *store, const struct xp_event *event);
 /* Deduplicates; index for xp_event.site. Copies the strings. */
 uint32_t xp_store_site(struct xp_store *store, const struct xp_site *site);
 const struct xp_site *xp_store_site_at(const struct xp_store *store, uint32_t index);

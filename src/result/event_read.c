@@ -229,6 +229,11 @@ static bool keep_attributes(const struct xp_event_doc *doc, struct xp_store *sto
 	return true;
 }
 
+static bool only_registers(const struct xp_event *event, const struct xp_event_detail *side)
+{
+	return event->type == XP_EV_SYSCALL_ENTRY && !side->arguments && !side->attributes && !side->raw_ns;
+}
+
 int xp_event_from_doc(const struct xp_event_doc *doc, struct xp_store *store, struct xp_event *ret_event, struct xp_err *reterr)
 {
 	enum xp_event_group group = xp_event_group_of((enum xp_event_type)doc->event_type);
@@ -264,7 +269,9 @@ int xp_event_from_doc(const struct xp_event_doc *doc, struct xp_store *store, st
 		side.raw_ns = doc->timestamp_raw;
 		needs_side = true;
 	}
-	if (needs_side) {
+	if (needs_side && only_registers(&event, &side)) {
+		xp_store_set_args(store, &event, side.args);
+	} else if (needs_side) {
 		event.detail = xp_store_detail_new(store, &slot);
 		*slot = side;
 	}

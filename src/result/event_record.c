@@ -88,7 +88,7 @@ static const struct xp_field event_fields[] = {
 const struct xp_record xp_event_record =
 	XP_RECORD("Event", xp_event_doc, event_fields, "one observed moment", .closed = true);
 
-static void make_arguments(struct xp_event_host_doc *host, const struct xp_event_detail *detail, struct xp_arena *arena)
+static void make_arguments(struct xp_event_host_doc *host, const uint64_t *registers, struct xp_arena *arena)
 {
 	enum { REGISTERS = 6 };
 	struct xp_argument_doc *arguments = xp_arena_array(arena, struct xp_argument_doc, REGISTERS);
@@ -96,7 +96,7 @@ static void make_arguments(struct xp_event_host_doc *host, const struct xp_event
 	for (uint16_t i = 0; i < REGISTERS; i++) {
 		arguments[i].index = i;
 		arguments[i].abi_type = "u64";
-		arguments[i].value = xp_json_exact(detail->args[i]);
+		arguments[i].value = xp_json_exact(registers[i]);
 		xp_arena_defer(arena, (void (*)(void *))json_decref, arguments[i].value);
 	}
 	host->arguments = arguments;
@@ -121,8 +121,8 @@ static void copy_arguments(struct xp_event_host_doc *host, const json_t *kept, s
 	host->n_arguments = n;
 }
 
-static const struct xp_event_host_doc *make_host(const struct xp_event *event, const struct xp_event_detail *detail,
-						  const struct xp_site *site, struct xp_arena *arena)
+static const struct xp_event_host_doc *make_host(const struct xp_store *store, const struct xp_event *event,
+						 const struct xp_event_detail *detail, const struct xp_site *site, struct xp_arena *arena)
 {
 	if (!site)
 		return NULL;
@@ -137,8 +137,8 @@ static const struct xp_event_host_doc *make_host(const struct xp_event *event, c
 		host->return_value = (struct xp_opt_i64)XP_SOME(event->host.result);
 	if (detail && detail->arguments)
 		copy_arguments(host, detail->arguments, arena);
-	else if (detail && event->type == XP_EV_SYSCALL_ENTRY)
-		make_arguments(host, detail, arena);
+	else if (xp_store_args(store, event))
+		make_arguments(host, xp_store_args(store, event), arena);
 	return host;
 }
 
@@ -242,7 +242,7 @@ void xp_event_doc_make(const struct xp_store *store, const struct xp_event *even
 		.clock_domain = event->clock,
 		.timestamp_error_ns = some_u64(bound_known, event->error_ns),
 		.process_start_time = xp_store_start_time(store, event->process),
-		.host = group == XP_GROUP_HOST ? make_host(event, detail, site, arena) : NULL,
+		.host = group == XP_GROUP_HOST ? make_host(store, event, detail, site, arena) : NULL,
 		.cuda = group == XP_GROUP_CUDA ? make_cuda(store, event, detail, arena) : NULL,
 		.nvtx = group == XP_GROUP_NVTX ? make_nvtx(store, detail, arena) : NULL,
 		.attributes = detail && detail->attributes ? detail->attributes : xp_event_attributes(store, event, detail, site, arena),

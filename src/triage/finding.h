@@ -13,6 +13,7 @@ struct xp_next_spec {
 	int kind;
 	const struct xp_measurement_spec *spec;
 	bool target_mutation;
+	const char *path; /* not written: file that holds the spec; NULL: none */
 };
 struct xp_next_action {
 	int kind;
@@ -32,7 +33,7 @@ struct xp_finding {
 	int confidence;
 	const char *message;
 	json_t *evidence;  /* owned by the arena */
-	const void *next;  /* struct xp_next_spec or xp_next_action */
+	void *next;	   /* struct xp_next_spec or xp_next_action */
 	/* Not written: */
 	uint32_t tid;	   /* thread the finding is about; 0: none */
 	bool fallback;	   /* kept only when no other finding is above 0.20 */

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct xp_arena;
+struct xp_syscalls;
+
 /* One syscall, all threads. name NULL: the number has none, no spec can select it. */
 struct xp_call_sum {
 	uint32_t number;
@@ -23,7 +26,7 @@ struct xp_call_use {
 	uint64_t calls, total_ns;
 };
 
-struct xp_open_call {
+struct xp_view_open {
 	uint32_t tid;
 	const char *thread_name, *name;
 	uint64_t age_ns;
@@ -36,8 +39,11 @@ struct xp_syscall_view {
 	size_t n_sums;
 	const struct xp_call_use *uses; /* total time falling */
 	size_t n_uses;
-	const struct xp_open_call *open; /* oldest first */
+	const struct xp_view_open *open; /* oldest first */
 	size_t n_open;
 };
+
+/* The view of a finished inventory, in the arena; names stay the inventory's. */
+const struct xp_syscall_view *xp_syscall_view_of(const struct xp_syscalls *value, struct xp_arena *arena);
 
 #endif

@@ -24,7 +24,7 @@ struct scene {
 	struct xp_cgroup cgroup;
 	struct xp_call_sum sums[4];
 	struct xp_call_use uses[4];
-	struct xp_open_call open[2];
+	struct xp_view_open open[2];
 	struct xp_syscall_view view;
 	struct xp_triage_input input;
 	struct xp_findings found;
@@ -298,7 +298,7 @@ static void blocked_for_the_whole_window(void **state)
 	s->threads[0].syscall_number = (struct xp_opt_u32)XP_SOME(202);
 	s->threads[0].wait_channel = "futex_wait_queue";
 	s->time.active = 0;
-	s->open[0] = (struct xp_open_call){ .tid = MAIN, .thread_name = "hung", .name = "futex", .age_ns = 1000 * MS, .started_before_window = true };
+	s->open[0] = (struct xp_view_open){ .tid = MAIN, .thread_name = "hung", .name = "futex", .age_ns = 1000 * MS, .started_before_window = true };
 	s->view.n_open = 1;
 	assert_string_equal(codes(s), "fully_blocked");
 	assert_true(share(s, 0) == 1);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of sources, and what a target's mappings say about it. No state. */
+#include "cmd/triage_sources.h"
+
+#include <string.h>
+
+#include "inventory/syscalls.h"
+
+static bool take_threads(void *value, struct xp_triage_input *input, struct xp_arena *arena)
+{
+	input->threads = value;
+	return !input->threads->missed_threads;
+}
+
+static bool take_cgroup(void *value, struct xp_triage_input *input, struct xp_arena *arena)
+{
+	input->cgroup = value;
+	return true;
+}
+
+static bool take_syscalls(void *value, struct xp_triage_input *input, struct xp_arena *arena)
+{
+	const struct xp_syscalls *syscalls = value;
+
+	input->syscalls = xp_syscall_view_of(syscalls, arena);
+	return syscalls->collection.dropped_aggregates == 0;
+}
+
+static void head_syscalls(void *value, const struct xp_document *head)
+{
+	struct xp_syscalls *syscalls = value;
+
+	syscalls->head = *head;
+}
+
+const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
+	[XP_SOURCE_THREADS] = {
+		.inventory = "threads", .artifact = "threads.json", .feature = XP_FEATURE_RUNQUEUE_TIME, .take = take_threads,
+	},
+	[XP_SOURCE_CGROUP] = {
+		.inventory = "cgroup", .artifact = "cgroup.json", .feature = XP_FEATURE_CGROUP_THROTTLING, .take = take_cgroup,
+	},
+	[XP_SOURCE_CPU_SAMPLES] = {
+		.artifact = "cpu-samples.json", .feature = XP_FEATURE_CPU_SAMPLE, .absent = "this build has no CPU sampling",
+	},
+	[XP_SOURCE_OFF_CPU] = {
+		.artifact = "off-cpu.json", .feature = XP_FEATURE_OFF_CPU, .absent = "this build collects no blocked stacks",
+	},
+	[XP_SOURCE_SYSCALLS] = {
+		.inventory = "syscalls", .artifact = "syscalls.json", .feature = XP_FEATURE_SYSCALL_TRACE, .take = take_syscalls,
+		.head = head_syscalls,
+	},
+	[XP_SOURCE_GPU] = {
+		.artifact = "gpu.json", .feature = XP_FEATURE_NVML, .absent = "this build does not read NVML",
+	},
+	[XP_SOURCE_CUDA_KERNELS] = {
+		.artifact = "cuda-kernels.json", .feature = XP_FEATURE_CUPTI_AGENT, .absent = "this build has no CUPTI agent", .cuda = true,
+	},
+	[XP_SOURCE_CUDA_COPIES] = {
+		.artifact = "cuda-copies.json", .feature = XP_FEATURE_CUPTI_AGENT, .absent = "this build has no CUPTI agent", .cuda = true,
+	},
+};
+
+const struct xp_inventory_kind *xp_triage_inventory(enum xp_source_id id)
+{
+	size_t n;
+	const struct xp_inventory_kind *const *all = xp_inventories(&n);
+
+	for (size_t i = 0; i < n && xp_triage_feeds[id].inventory; i++)
+		if (!strcmp(all[i]->name, xp_triage_feeds[id].inventory))
+			return all[i];
+	return NULL;
+}
+
+/* A mapped file whose name begins with `prefix`. */
+static bool maps_file(const struct xp_target *target, const char *prefix)
+{
+	const struct xp_maps *maps = xp_target_maps(target);
+
+	for (size_t i = 0; i < maps->n; i++) {
+		const char *slash = strrchr(maps->at[i].path, '/');
+
+		if (slash && !strncmp(slash + 1, prefix, strlen(prefix)))
+			return true;
+	}
+	return false;
+}
+
+bool xp_triage_maps_cuda(const struct xp_target *target)
+{
+	return maps_file(target, "libcuda.so");
+}
+
+bool xp_triage_maps_python(const struct xp_target *target)
+{
+	return maps_file(target, "libpython3") || maps_file(target, "python3");
+}
+
+struct xp_triage_source xp_triage_source_absent(enum xp_source_id id, const struct xp_target *target)
+{
+	if (xp_triage_feeds[id].cuda && !xp_triage_maps_cuda(target))
+		return xp_source_unavailable(id, XP_REASON_NOT_CUDA, "the target maps no libcuda");
+	return xp_source_unavailable(id, XP_REASON_ABSENT, xp_triage_feeds[id].absent);
+}
