@@ -97,11 +97,11 @@ def need_measure():
         raise xp.Skip("this build has no measure command")
 
 
-def spec_of(process, identity):
+def spec_of(identity):
     return xp.spec_file({
-        "schema_version": "2.0", "target": identity, "start_selector": "syscall:nanosleep:entry", "end_selector": "syscall:nanosleep:exit",
-        "match_policy": "stack_nested", "max_samples": None, "duration_ms": 200, "timeout_ms": 2000, "max_events": 1000,
-        "records_only": False, "max_cost": 0.0})
+        "schema_version": "2.0", "name": None, "target": identity, "start_selector": "syscall:nanosleep:entry",
+        "end_selector": "syscall:nanosleep:exit", "match_policy": "exact", "samples": None, "duration_ms": 200, "timeout_ms": 2000,
+        "max_events": 1000})
 
 
 def test_wrong_start_time():
@@ -109,7 +109,7 @@ def test_wrong_start_time():
     with xp.sleeper() as process:
         identity = process.identity()
         identity["process_start_time"] += 1
-        xp.fails("TARGET_REUSED", "measure", "--spec", spec_of(process, identity))
+        xp.fails("TARGET_REUSED", "measure", "--spec", spec_of(identity))
 
 
 def inherit():
@@ -121,7 +121,7 @@ def inherit():
     pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(first.pid - 1))
     with xp.sleeper() as second:
         assert second.pid == first.pid, "the number was not given again"
-        spec = spec_of(second, identity)
+        spec = spec_of(identity)
         for command in ("validate", "measure"):
             xp.fails("TARGET_REUSED", command, "--spec", spec)
         status = pathlib.Path(f"/proc/{second.pid}/status").read_text()
