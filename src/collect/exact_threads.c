@@ -12,15 +12,14 @@ enum { MAX_THREADS = 1 << 20 };
 static uint32_t innermost(const char *status, const char *key)
 {
 	const char *line = strstr(status, key);
-	const char *end = line ? strchr(line, '\n') : NULL;
+	const char *first = line ? line + strlen(key) : NULL;
+	const char *end = first ? strchr(first, '\n') : NULL;
 	const char *last = end;
 
 	if (!end)
 		return 0;
-	while (last > line && last[-1] != '\t')
+	while (last > first && last[-1] != '\t')
 		last--;
-	const char *first = line + strlen(key);
-
 	return last > first + 1 ? (uint32_t)strtoul(last, NULL, 10) : 0;
 }
 

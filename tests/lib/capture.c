@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +32,24 @@ struct child {
 	int in, out; /* its stdin and stdout */
 };
 
-static inline struct child start_child(const char *mode, unsigned long n)
+/* How the target is to live: namespaces of its own, and a program that is bound over another one in its own mount namespace. */
+struct habitat {
+	unsigned long clone_flags;
+	const char *program; /* NULL: CALLS */
+	bool bound;	     /* mount CALLS over `program` first */
+};
+
+static inline void become(const struct habitat *habitat, const char *mode, const char *count)
+{
+	const char *program = habitat->program ? habitat->program : CALLS;
+
+	if (habitat->bound && (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount(CALLS, program, NULL, MS_BIND, NULL)))
+		_exit(126);
+	execl(program, "calls", mode, count, NULL);
+	_exit(127);
+}
+
+static inline struct child start_child_in(const struct habitat *habitat, const char *mode, unsigned long n)
 {
 	int in[2], out[2];
 	char count[24], ready[8] = "";
@@ -39,12 +58,11 @@ static inline struct child start_child(const char *mode, unsigned long n)
 	snprintf(count, sizeof(count), "%lu", n);
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	child.pid = fork();
+	child.pid = (pid_t)syscall(SYS_clone, habitat->clone_flags | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (child.pid == 0) {
 		dup2(in[0], 0);
 		dup2(out[1], 1);
-		execl(CALLS, CALLS, mode, count, NULL);
-		_exit(127);
+		become(habitat, mode, count);
 	}
 	close(in[0]);
 	close(out[1]);
@@ -110,13 +128,15 @@ struct capture {
 	int result;
 	char answer[8];
 	size_t answered;
-	bool no_go; /* the target is not told to run */
+	bool no_go;	/* the target is not told to run */
+	int kill_after; /* kill the target at this drain; 0: never */
+	int drains;
 };
 
-static inline void begin_capture(struct capture *capture, const char *mode, unsigned long n)
+static inline void begin_capture_in(struct capture *capture, const struct habitat *habitat, const char *mode, unsigned long n)
 {
 	memset(capture, 0, sizeof(*capture));
-	capture->child = start_child(mode, n);
+	capture->child = start_child_in(habitat, mode, n);
 	fcntl(capture->child.out, F_SETFL, O_NONBLOCK);
 	capture->arena = xp_arena_new();
 	assert_int_equal(xp_target_open((uint32_t)capture->child.pid, NULL, &capture->target, &capture->err), 0);
@@ -127,6 +147,11 @@ static inline void begin_capture(struct capture *capture, const char *mode, unsi
 	};
 }
 
+static inline void begin_capture(struct capture *capture, const char *mode, unsigned long n)
+{
+	begin_capture_in(capture, &(struct habitat){ 0 }, mode, n);
+}
+
 static const struct xp_family host_family = { .name = "test", .host = true };
 
 static inline unsigned add_endpoint(struct capture *capture, enum xp_event_type type, const char *selector)
@@ -135,6 +160,49 @@ static inline unsigned add_endpoint(struct capture *capture, enum xp_event_type 
 
 	capture->plan.endpoints[index] = (struct xp_endpoint){ .family = &host_family, .selector = selector, .type = type };
 	return index;
+}
+
+/* Where the target maps a symbol of its program; also the mapping's path for the kernel when `ret_path` is given. */
+static inline uint64_t mapped_address(const struct xp_target *target, const char *symbol, bool code, char *ret_path, size_t size)
+{
+	const struct xp_maps *maps = xp_target_maps(target);
+	uint64_t offset = symbol_offset(symbol);
+	xp_auto_err err = {};
+
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct xp_mapping *mapping = &maps->at[i];
+
+		/* The program comes first in its address space. */
+		if (mapping->exec != code || mapping->write == code || offset - mapping->offset >= mapping->end - mapping->start)
+			continue;
+		if (ret_path)
+			assert_int_equal(xp_target_mapping_path(target, mapping, ret_path, size, &err), 0);
+		return mapping->start + offset - mapping->offset;
+	}
+	fail_msg("%s is not mapped", symbol);
+	return 0;
+}
+
+static inline uint64_t symbol_address(const struct xp_target *target, const char *symbol, char *ret_path, size_t size)
+{
+	return mapped_address(target, symbol, true, ret_path, size);
+}
+
+static inline uint64_t data_address(const struct xp_target *target, const char *symbol)
+{
+	return mapped_address(target, symbol, false, NULL, 0);
+}
+
+/* Bytes of the target's memory as they are now. */
+static inline void read_memory(pid_t pid, uint64_t address, void *ret_bytes, size_t n)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(pread(fd, ret_bytes, n, (off_t)address), n);
+	close(fd);
 }
 
 /* A function endpoint with one site for each symbol in `places` (a NULL-terminated list). */
@@ -203,6 +271,8 @@ static inline int driver_drain(void *state, struct xp_err *reterr)
 	ssize_t n = read(capture->child.out, capture->answer + capture->answered, sizeof(capture->answer) - 1 - capture->answered);
 
 	capture->answered += n > 0 ? (size_t)n : 0;
+	if (capture->kill_after && ++capture->drains == capture->kill_after)
+		kill(capture->child.pid, SIGKILL);
 	return 0;
 }
 
@@ -273,12 +343,17 @@ static inline struct xp_account account_of(struct capture *capture, const char *
 	return (struct xp_account){};
 }
 
-/* The target must have survived unchanged. */
-static inline void end_capture(struct capture *capture)
+static inline void end_capture_as(struct capture *capture, int status)
 {
 	xp_exact_free(capture->exact);
 	xp_target_close(capture->target);
 	xp_err_done(&capture->err);
 	xp_arena_free(capture->arena);
-	assert_int_equal(end_child(&capture->child), 0);
+	assert_int_equal(end_child(&capture->child), status);
+}
+
+/* The target must have survived unchanged. */
+static inline void end_capture(struct capture *capture)
+{
+	end_capture_as(capture, 0);
 }

@@ -67,6 +67,25 @@ static void run_plain(long n)
 		work(i);
 }
 
+/* The cheapest probe there is, so that events come as fast as they can. */
+static void run_burst(long n)
+{
+	for (long i = 0; i < n; i++)
+		begins_push(i);
+}
+
+/* A marker with a semaphore, as sys/sdt.h makes them: fires only while a tracer holds the semaphore up. */
+volatile unsigned short marker_semaphore __attribute__((section(".probes"))) = 0;
+ASM_FUNCTION("marker", "nop\n\tret");
+void marker(void);
+
+static void run_marker(long n)
+{
+	for (long i = 0; i < n; i++)
+		if (marker_semaphore)
+			marker();
+}
+
 static void run_shapes(long n)
 {
 	for (long i = 0; i < n; i++) {
@@ -202,6 +221,33 @@ static void run_idle(long n)
 {
 }
 
+static void *thread_sleep(void *ms)
+{
+	struct timespec nap = { .tv_sec = (long)ms / 1000, .tv_nsec = (long)ms % 1000 * 1000000 };
+
+	/* The first sleep begins before "ready", the second one when it is over. */
+	syscall(SYS_nanosleep, &nap, NULL);
+	nap = (struct timespec){ .tv_nsec = 1000000 };
+	syscall(SYS_nanosleep, &nap, NULL);
+	return NULL;
+}
+
+static pthread_t sleepers[7];
+
+static void start_sleepers(long ms)
+{
+	for (int i = 0; i < 7; i++)
+		if (pthread_create(&sleepers[i], NULL, thread_sleep, (void *)ms))
+			exit(3);
+	usleep(50000);
+}
+
+static void run_sleepers(long ms)
+{
+	for (int i = 0; i < 7; i++)
+		pthread_join(sleepers[i], NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long n);
@@ -210,6 +256,9 @@ static const struct {
 	{ "threads", run_threads }, { "two", run_two },		{ "fork", run_fork },	    { "exec", run_exec },
 	{ "getppid", run_getppid }, { "restart", run_restart }, { "rename", run_rename },   { "forever", run_forever },
 	{ "idle", run_idle },
+	{ "sleepers", run_sleepers },
+	{ "burst", run_burst },
+	{ "marker", run_marker },
 };
 
 int main(int argc, char **argv)
@@ -220,6 +269,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	memcpy(before, (const void *)work, sizeof(before));
+	if (!strcmp(argv[1], "sleepers"))
+		start_sleepers(atol(argv[2]));
 	printf("ready\n");
 	fflush(stdout);
 	if (read(0, &go, 1) != 1)
