@@ -22,8 +22,9 @@ int xp_code_refuse(const struct xp_code_body *body, struct xp_err *reterr, const
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	xp_fail(reterr, XP_E_PROBE_REFUSED, "cannot find every exit of the function at 0x%lx%s%.*s%s: %s", (unsigned long)body->function->start,
-		symbol->name ? " (" : "", symbol->name ? (int)symbol->name_len : 0, symbol->name ? symbol->name : "", symbol->name ? ")" : "", why);
+	xp_fail(reterr, XP_E_PROBE_REFUSED, "cannot find every exit of the function at 0x%lx%s%.*s%s: %s",
+		(unsigned long)body->function->start, symbol->name ? " (" : "", symbol->name ? (int)symbol->name_len : 0,
+		symbol->name ? symbol->name : "", symbol->name ? ")" : "", why);
 	xp_err_hint(reterr, "measure its entry only, or the return of a function that it calls or that calls it");
 	return -XP_E_PROBE_REFUSED;
 }

@@ -14,7 +14,8 @@ bool xp_code_insn(const struct xp_elf *elf, uint64_t vaddr, struct xp_insn *ret_
 
 static int refuse(struct xp_err *reterr, uint64_t vaddr, const char *why)
 {
-	return xp_fail(reterr, XP_E_PROBE_REFUSED, "the instruction at address 0x%lx %s; no probe can sit there", (unsigned long)vaddr, why);
+	return xp_fail(reterr, XP_E_PROBE_REFUSED, "the instruction at address 0x%lx %s; no probe can sit there", (unsigned long)vaddr,
+		       why);
 }
 
 static bool inside(const struct xp_extent *function, uint64_t vaddr)
@@ -43,7 +44,8 @@ static bool regrows(const struct xp_elf *elf, const struct xp_extent *function, 
 
 /*
  * A Go function compares the stack pointer with the limit that r14 (the goroutine) knows, and on overflow grows the stack and begins again.
- * A probe at its first instruction would count such a call twice; behind the check registers and stack pointer are the same, and it counts once.
+ * A probe at its first instruction would count such a call twice; behind the check registers and stack pointer are the same, and it counts
+ * once.
  */
 static uint64_t behind_stack_check(const struct xp_elf *elf, const struct xp_extent *function)
 {

@@ -19,8 +19,8 @@ int xp_code_check(const struct xp_elf *elf, const struct xp_extent *function, ui
 
 enum { XP_EXITS_MAX = 64 };
 /*
- * Every instruction by which the function is left: returns and leaving jumps, of its cold parts too; ascending. PROBE_REFUSED when it cannot
- * be decoded completely, never returns, or has more than XP_EXITS_MAX.
+ * Every instruction by which the function is left: returns and leaving jumps, of its cold parts too; ascending. PROBE_REFUSED when it
+ * cannot be decoded completely, never returns, or has more than XP_EXITS_MAX.
  */
 int xp_code_exits(const struct xp_elf *elf, const struct xp_extent *function, uint64_t ret_exits[XP_EXITS_MAX], size_t *ret_n,
 		  struct xp_err *reterr);

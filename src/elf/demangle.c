@@ -36,11 +36,13 @@ const char *xp_demangle(struct xp_arena *arena, const char *name, size_t len, bo
 	return xp_arena_str(arena, text);
 }
 
-/* "…::h" and 16 hexadecimal digits. */
-static bool has_hash(const char *signature)
+/* "…::h" and 16 hexadecimal digits; v0 names carry the hash of each crate in brackets. */
+static bool has_hash(const char *signature, bool v0)
 {
 	size_t len = strlen(signature);
 
+	if (v0)
+		return strchr(signature, '[');
 	if (len < 20 || strncmp(signature + len - 19, "::h", 3))
 		return false;
 	return strspn(signature + len - 16, "0123456789abcdef") == 16;
@@ -54,7 +56,7 @@ bool xp_demangles_to(const char *name, size_t len, const char *signature)
 		return false;
 	if (!strcmp(text, signature))
 		return true;
-	if (!has_hash(signature))
+	if (!has_hash(signature, name[1] == 'R'))
 		return false;
 	xp_auto_text hashed = demangle(name, len, true);
 	return hashed && !strcmp(hashed, signature);

@@ -8,8 +8,8 @@
 
 struct xp_fde {
 	uint64_t start, size;
-	uint64_t lsda;	   /* address of the exception table, 0 = none */
-	bool framed;	   /* the code begins with a frame already set up: a part of a function, not a function */
+	uint64_t lsda; /* address of the exception table, 0 = none */
+	bool framed;   /* the code begins with a frame already set up: a part of a function, not a function */
 	bool signal_frame;
 };
 

@@ -45,7 +45,7 @@ struct xp_elf {
 	uint32_t names_section;
 	bool has_interp;
 	struct xp_elf_dynamic dynamic;
-	struct xp_symtab tables[2];   /* full table first, then .dynsym */
+	struct xp_symtab tables[2]; /* full table first, then .dynsym */
 	size_t n_tables;
 	struct xp_elf *debug;	      /* owned: unpacked .gnu_debugdata or separate debug file */
 	enum xp_symbol_source source; /* where tables[0] came from */

@@ -184,7 +184,8 @@ static int check_inner_jumps(const struct xp_code_body *body, struct xp_err *ret
 		const struct xp_insn *insn = &body->nodes[i].insn;
 
 		if (has_target(insn) && xp_code_holds(body, insn->target) && !xp_code_boundary(body, insn->target))
-			return xp_code_refuse(body, reterr, "the jump at 0x%lx leads into the middle of an instruction", (unsigned long)insn->address);
+			return xp_code_refuse(body, reterr, "the jump at 0x%lx leads into the middle of an instruction",
+					      (unsigned long)insn->address);
 	}
 	return 0;
 }
@@ -203,7 +204,8 @@ static int leaves(const struct xp_code_body *body, size_t index, bool *ret_leave
 		*ret_leaves = what == XP_INDIRECT_LEAVES;
 	}
 	if (*ret_leaves && insn->refused)
-		return xp_code_refuse(body, reterr, "its exit at 0x%lx %s, and no probe can sit there", (unsigned long)insn->address, insn->refused);
+		return xp_code_refuse(body, reterr, "its exit at 0x%lx %s, and no probe can sit there", (unsigned long)insn->address,
+				      insn->refused);
 	return 0;
 }
 

@@ -19,8 +19,9 @@ bool xp_elf_program_header(const struct xp_elf *elf, size_t index, Elf64_Phdr *r
 {
 	if (index >= elf->header.e_phnum || elf->header.e_phentsize != sizeof(*ret_header))
 		return false;
-	const unsigned char *bytes = elf->header.e_phoff > elf->size ? NULL :
-		xp_elf_bytes(elf, elf->header.e_phoff + index * sizeof(*ret_header), sizeof(*ret_header));
+	const unsigned char *bytes = elf->header.e_phoff > elf->size
+					     ? NULL
+					     : xp_elf_bytes(elf, elf->header.e_phoff + index * sizeof(*ret_header), sizeof(*ret_header));
 	if (!bytes)
 		return false;
 	memcpy(ret_header, bytes, sizeof(*ret_header));

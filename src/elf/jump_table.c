@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Telling a switch from a tail call. In: a decoded body. Out: what each indirect jump is. No state.
- * Labels are visible inside their function only, so an indirect jump can stay inside only where the body refers to a table of its own labels
- * (or to a label itself). A jump right behind such a reference is a switch; where a body refers to none, every indirect jump leaves it.
+ * Labels are visible inside their function only, so an indirect jump can stay inside only where the body refers to a table of its own
+ * labels (or to a label itself). A jump right behind such a reference is a switch; where a body refers to none, every indirect jump leaves
+ * it.
  */
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 struct xp_language {
 	bool go, cxx, rust;
-	unsigned go_major, go_minor; /* 0.0: not readable */
+	unsigned go_major, go_minor;	     /* 0.0: not readable */
 	uint64_t go_text_start, go_text_end; /* where Go code lies; equal when unknown */
 };
 

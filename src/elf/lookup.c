@@ -131,7 +131,8 @@ static void choose_versions(struct xp_symbols_found *found, const struct xp_symb
 	}
 }
 
-static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const struct xp_symbol_query *query, struct xp_symbols_found *found)
+static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const struct xp_symbol_query *query,
+		 struct xp_symbols_found *found)
 {
 	size_t len = strlen(query->name);
 	const char *name;
@@ -152,7 +153,8 @@ static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const 
 	}
 }
 
-void xp_symbols_find(const struct xp_elf *elf, const struct xp_symbol_query *query, struct xp_arena *arena, struct xp_symbols_found *ret_found)
+void xp_symbols_find(const struct xp_elf *elf, const struct xp_symbol_query *query, struct xp_arena *arena,
+		     struct xp_symbols_found *ret_found)
 {
 	struct xp_symbols_found found = { 0 };
 
@@ -227,7 +229,8 @@ static bool mentioned(const struct xp_elf *elf, const struct xp_symtab *table, c
 	Elf64_Sym raw;
 
 	for (uint64_t i = 1; i < table->n; i++)
-		if (xp_symtab_read(table, i, &raw, &name) && named(name, wanted, len) && (!defined || xp_symtab_is_function(elf, &raw, name)))
+		if (xp_symtab_read(table, i, &raw, &name) && named(name, wanted, len) &&
+		    (!defined || xp_symtab_is_function(elf, &raw, name)))
 			return true;
 	return false;
 }

@@ -100,7 +100,8 @@ static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const 
 	Elf64_Sym symbol;
 
 	for (uint64_t i = 1; i < table->n; i++)
-		if (xp_symtab_read(table, i, &symbol, &name) && symbol.st_value <= vaddrs[n - 1] && xp_symtab_is_function(elf, &symbol, name))
+		if (xp_symtab_read(table, i, &symbol, &name) && symbol.st_value <= vaddrs[n - 1] &&
+		    xp_symtab_is_function(elf, &symbol, name))
 			offer(vaddrs, n, slots, &symbol, name);
 }
 

@@ -23,7 +23,8 @@ static bool read_note(const struct xp_elf_note *note, uint64_t ret_addresses[3],
 	return true;
 }
 
-size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *name, struct xp_arena *arena, struct xp_usdt_site **ret_sites)
+size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *name, struct xp_arena *arena,
+		   struct xp_usdt_site **ret_sites)
 {
 	struct xp_elf_note_cursor cursor = { 0 };
 	struct xp_usdt_site found[MAX_SITES];

@@ -11,6 +11,7 @@ struct xp_usdt_site {
 };
 
 /* Sites of one marker, in the arena; 0 when the file has none. */
-size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *name, struct xp_arena *arena, struct xp_usdt_site **ret_sites);
+size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *name, struct xp_arena *arena,
+		   struct xp_usdt_site **ret_sites);
 
 #endif

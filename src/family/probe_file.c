@@ -111,7 +111,8 @@ static int not_mapped(const struct xp_target *target, const char *path, struct x
 	return -XP_E_BINARY_NOT_MAPPED;
 }
 
-int xp_probe_file_open_mapping(struct xp_target *target, const struct xp_mapping *mapping, struct xp_probe_file *ret_file, struct xp_err *reterr)
+int xp_probe_file_open_mapping(struct xp_target *target, const struct xp_mapping *mapping, struct xp_probe_file *ret_file,
+			       struct xp_err *reterr)
 {
 	xp_auto_fd fd = -1;
 	struct xp_elf *elf;

@@ -13,8 +13,9 @@ struct xp_probe_file {
 };
 
 /*
- * Finds `path` among the target's executable mappings: by name, then by device and inode in the target's view, then in ours. Opens the mapped
- * file itself and its symbols. BINARY_NOT_MAPPED with candidates; UNSUPPORTED_TARGET, SYMBOL_NOT_FOUND for what is no x86_64 ELF file.
+ * Finds `path` among the target's executable mappings: by name, then by device and inode in the target's view, then in ours. Opens the
+ * mapped file itself and its symbols. BINARY_NOT_MAPPED with candidates; UNSUPPORTED_TARGET, SYMBOL_NOT_FOUND for what is no x86_64 ELF
+ * file.
  */
 int xp_probe_file_open(struct xp_target *target, const char *path, struct xp_probe_file *ret_file, struct xp_err *reterr);
 /* The same for a mapping at hand, without symbols other than .dynsym until they are loaded: unpacking them is dear. */
@@ -29,8 +30,8 @@ size_t xp_probe_files(const struct xp_target *target, struct xp_arena *arena, co
 /* Both are ranges of one file. */
 bool xp_same_mapped_file(const struct xp_mapping *a, const struct xp_mapping *b);
 /*
- * The executable mapping that holds the file offset. SYMBOL_NOT_FOUND when the file has none there; BINARY_NOT_MAPPED when the target runs a
- * copy of that text in anonymous memory.
+ * The executable mapping that holds the file offset. SYMBOL_NOT_FOUND when the file has none there; BINARY_NOT_MAPPED when the target runs
+ * a copy of that text in anonymous memory.
  */
 int xp_probe_file_at(const struct xp_probe_file *file, uint64_t offset, const struct xp_mapping **ret_mapping, struct xp_err *reterr);
 /* Address in the target's memory of an address of the file, by any mapping of the file; false when there is none. */

@@ -62,7 +62,8 @@ void xp_resolved_fill_symbol(struct xp_resolved *resolved, const struct xp_exten
 }
 
 /* Offset of a site, which must be mapped executable like the function's start. */
-static int add_site(const struct xp_probe_file *file, uint64_t vaddr, struct xp_probe_site site, struct xp_probe_sites *sites, struct xp_err *reterr)
+static int add_site(const struct xp_probe_file *file, uint64_t vaddr, struct xp_probe_site site, struct xp_probe_sites *sites,
+		    struct xp_err *reterr)
 {
 	const struct xp_mapping *mapping;
 
@@ -131,8 +132,8 @@ int xp_probe_return(const struct xp_probe_file *file, const struct xp_extent *fu
 	struct xp_language language = xp_elf_language(file->elf);
 
 	if (language.go && !has_goroutine_register(&language)) {
-		xp_fail(reterr, XP_E_PROBE_REFUSED, "%s was built with Go %u.%u; returns can be paired from Go 1.17 on only", file->mapping->path,
-			language.go_major, language.go_minor);
+		xp_fail(reterr, XP_E_PROBE_REFUSED, "%s was built with Go %u.%u; returns can be paired from Go 1.17 on only",
+			file->mapping->path, language.go_major, language.go_minor);
 		if (!language.go_major)
 			xp_err_say(reterr, "%s is a Go program whose version cannot be read; returns can be paired from Go 1.17 on only",
 				   file->mapping->path);

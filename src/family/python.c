@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python:gc_start and gc_end, by the interpreter's markers, else by its collector function. In: endpoint and target. Out: sites. No state. */
+/* python:gc_start and gc_end, by the interpreter's markers, else by its collector function. In: endpoint and target. Out: sites. No state.
+ */
 #include <string.h>
 
 #include "elf/code.h"
@@ -26,7 +27,8 @@ static const char *marker_name(const struct xp_endpoint *ep)
 	return ep->boundary == XP_AT_EXIT ? "gc__done" : "gc__start";
 }
 
-static int add_marker(const struct xp_probe_file *file, const struct xp_usdt_site *marker, struct xp_probe_sites *sites, struct xp_err *reterr)
+static int add_marker(const struct xp_probe_file *file, const struct xp_usdt_site *marker, struct xp_probe_sites *sites,
+		      struct xp_err *reterr)
 {
 	const char *path = file->mapping->path;
 	struct xp_probe_site site = { 0 };
@@ -123,8 +125,8 @@ static int use_collectors(const struct xp_endpoint *ep, const struct xp_probe_fi
 }
 
 /* 0 with *ret_used false: this file is no interpreter, or has nothing to probe. */
-static int try_file(struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_resolve_options *options, struct xp_arena *arena,
-		    bool *ret_used, struct xp_err *reterr)
+static int try_file(struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_resolve_options *options,
+		    struct xp_arena *arena, bool *ret_used, struct xp_err *reterr)
 {
 	struct xp_resolved *resolved = xp_arena_new_of(arena, struct xp_resolved);
 	struct xp_probe_sites sites = { .arena = arena };
@@ -152,7 +154,8 @@ static int try_file(struct xp_endpoint *ep, const struct xp_probe_file *file, co
 static int not_built_in(struct xp_target *target, struct xp_err *reterr)
 {
 	xp_fail(reterr, XP_E_SYMBOL_NOT_FOUND,
-		"garbage collection events are not built in: no file of process %u has the markers python:gc__start and gc__done, or the symbol of "
+		"garbage collection events are not built in: no file of process %u has the markers python:gc__start and gc__done, or the "
+		"symbol of "
 		"Python's collector",
 		xp_target_pid(target));
 	xp_err_hint(reterr, "use a Python built --with-dtrace, or one whose symbol table was not stripped");

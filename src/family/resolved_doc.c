@@ -66,7 +66,8 @@ const struct xp_record xp_resolved_doc_record = {
 	.size = sizeof(struct xp_resolved_doc),
 };
 
-const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *endpoint, const struct xp_target_id *target, struct xp_arena *arena)
+const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *endpoint, const struct xp_target_id *target,
+						   struct xp_arena *arena)
 {
 	struct xp_resolved_doc *doc = xp_arena_new_of(arena, struct xp_resolved_doc);
 	const struct xp_resolved *from = endpoint->resolved;

@@ -18,8 +18,9 @@ static int find_offset(const struct xp_endpoint *ep, const struct xp_probe_file 
 	if (!xp_symbols_extent(file->elf, vaddr, ret_function)) {
 		xp_fail(reterr, XP_E_PROBE_REFUSED, "no symbol and no frame description of %s covers file offset 0x%lx", path,
 			(unsigned long)ep->uprobe.offset);
-		xp_err_hint(reterr, "without the function's start no instruction boundary can be checked, and a probe inside an instruction "
-				    "would end the process");
+		xp_err_hint(reterr,
+			    "without the function's start no instruction boundary can be checked, and a probe inside an instruction "
+			    "would end the process");
 		return -XP_E_PROBE_REFUSED;
 	}
 	*ret_vaddr = vaddr;
@@ -37,7 +38,8 @@ static uint64_t fold_landing_pad(const struct xp_elf *elf, const struct xp_exten
 }
 
 static int place(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_extent *function, uint64_t vaddr,
-		 const struct xp_resolve_options *options, struct xp_resolved *resolved, struct xp_probe_sites *sites, struct xp_err *reterr)
+		 const struct xp_resolve_options *options, struct xp_resolved *resolved, struct xp_probe_sites *sites,
+		 struct xp_err *reterr)
 {
 	vaddr = fold_landing_pad(file->elf, function, vaddr);
 	if (ep->boundary == XP_AT_ENTRY)
@@ -49,8 +51,8 @@ static int place(const struct xp_endpoint *ep, const struct xp_probe_file *file,
 	return -XP_E_PROBE_REFUSED;
 }
 
-static int find_function(const struct xp_endpoint *ep, const struct xp_probe_file *file, struct xp_arena *arena, struct xp_extent *ret_function,
-			 uint64_t *ret_vaddr, struct xp_err *reterr)
+static int find_function(const struct xp_endpoint *ep, const struct xp_probe_file *file, struct xp_arena *arena,
+			 struct xp_extent *ret_function, uint64_t *ret_vaddr, struct xp_err *reterr)
 {
 	if (ep->uprobe.target == XP_UPROBE_OFFSET)
 		return find_offset(ep, file, ret_function, ret_vaddr, reterr);
@@ -60,8 +62,8 @@ static int find_function(const struct xp_endpoint *ep, const struct xp_probe_fil
 	return rc;
 }
 
-static int resolve_in(struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_resolve_options *options, struct xp_arena *arena,
-		      struct xp_err *reterr)
+static int resolve_in(struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_resolve_options *options,
+		      struct xp_arena *arena, struct xp_err *reterr)
 {
 	struct xp_resolved *resolved = xp_arena_new_of(arena, struct xp_resolved);
 	struct xp_probe_sites sites = { .arena = arena };

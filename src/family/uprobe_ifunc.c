@@ -30,11 +30,15 @@ static bool read_slots(const struct xp_probe_file *slots_in, const struct xp_pro
 	return false;
 }
 
-static bool chosen_inside(const struct xp_probe_file *file, const struct xp_symbol *symbol, uint64_t *ret_offset)
+/* The file's own slots: bound to the resolver directly, or by name when others may override it. */
+static bool chosen_inside(const struct xp_probe_file *file, const struct xp_symbol *symbol, const char *name, uint64_t *ret_offset)
 {
 	uint64_t slots[MAX_SLOTS];
 	size_t n = xp_elf_ifunc_slots(file->elf, symbol->address, slots, MAX_SLOTS);
 
+	if (read_slots(file, file, slots, n, ret_offset))
+		return true;
+	n = xp_elf_import_slots(file->elf, name, slots, MAX_SLOTS);
 	return read_slots(file, file, slots, n, ret_offset);
 }
 
@@ -58,7 +62,8 @@ static bool chosen_outside(const struct xp_probe_file *file, const char *name, s
 	return found;
 }
 
-int xp_uprobe_refuse_ifunc(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbol *symbol, struct xp_err *reterr)
+int xp_uprobe_refuse_ifunc(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbol *symbol,
+			   struct xp_err *reterr)
 {
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
 	const char *name = xp_arena_dup(arena, symbol->name, symbol->name_len);
@@ -67,7 +72,7 @@ int xp_uprobe_refuse_ifunc(const struct xp_endpoint *ep, const struct xp_probe_f
 
 	xp_fail(reterr, XP_E_PROBE_REFUSED, "%.256s is an IFUNC: its code only chooses an implementation and runs once", name);
 	xp_err_object(reterr, "%s", ep->selector);
-	if (!chosen_inside(file, symbol, &offset) && !chosen_outside(file, name, arena, &offset)) {
+	if (!chosen_inside(file, symbol, name, &offset) && !chosen_outside(file, name, arena, &offset)) {
 		xp_err_hint(reterr, "which implementation the process uses cannot be read; select one of them by name or by file offset");
 		return -XP_E_PROBE_REFUSED;
 	}

@@ -79,7 +79,8 @@ int xp_uprobe_parse(const char *text, struct xp_arena *arena, struct xp_endpoint
 		return refuse(reterr, text, "it names no file");
 	ep->uprobe.path = path;
 	if (!full)
-		return !strncmp(target, "+0x", 3) ? parse_offset(text, target + 3, ep, reterr) : parse_symbol(text, target, arena, ep, reterr);
+		return !strncmp(target, "+0x", 3) ? parse_offset(text, target + 3, ep, reterr)
+						  : parse_symbol(text, target, arena, ep, reterr);
 	ep->uprobe.target = XP_UPROBE_FULL_NAME;
 	ep->uprobe.name = full + strlen(full_mark);
 	return *ep->uprobe.name ? 0 : refuse(reterr, text, "symbol= names no function");

@@ -85,12 +85,13 @@ static void hint_table(const struct xp_probe_file *file, struct xp_err *reterr)
 	if (source == XP_SYMBOLS_NONE)
 		xp_err_hint(reterr, "the file is stripped of all symbols; select a function by its file offset: +0xHEX");
 	if (source == XP_SYMBOLS_DYNSYM)
-		xp_err_hint(reterr, "the file is stripped, only exported functions have names; select others by file offset: +0xHEX, or install "
-				    "its debug file");
+		xp_err_hint(reterr,
+			    "the file is stripped, only exported functions have names; select others by file offset: +0xHEX, or install "
+			    "its debug file");
 }
 
-static int not_found(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbols_found *found, struct xp_arena *arena,
-		     struct xp_err *reterr)
+static int not_found(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbols_found *found,
+		     struct xp_arena *arena, struct xp_err *reterr)
 {
 	json_t *candidates = json_array();
 	const char *path = file->mapping->path, *name = ep->uprobe.name;
@@ -117,8 +118,8 @@ static int not_found(const struct xp_endpoint *ep, const struct xp_probe_file *f
 	return -XP_E_SYMBOL_NOT_FOUND;
 }
 
-static int ambiguous(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbols_found *found, struct xp_arena *arena,
-		     struct xp_err *reterr)
+static int ambiguous(const struct xp_endpoint *ep, const struct xp_probe_file *file, const struct xp_symbols_found *found,
+		     struct xp_arena *arena, struct xp_err *reterr)
 {
 	json_t *candidates = json_array();
 	uint64_t offset;
@@ -135,8 +136,8 @@ static int ambiguous(const struct xp_endpoint *ep, const struct xp_probe_file *f
 	return -XP_E_AMBIGUOUS_TARGET;
 }
 
-int xp_uprobe_find_symbol(const struct xp_endpoint *ep, const struct xp_probe_file *file, struct xp_arena *arena, struct xp_extent *ret_function,
-			  struct xp_err *reterr)
+int xp_uprobe_find_symbol(const struct xp_endpoint *ep, const struct xp_probe_file *file, struct xp_arena *arena,
+			  struct xp_extent *ret_function, struct xp_err *reterr)
 {
 	struct xp_symbol_query query = { .name = ep->uprobe.name,
 					 .version = ep->uprobe.version,

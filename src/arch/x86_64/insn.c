@@ -60,11 +60,10 @@ static const char *bad_prefix(const ZydisDecodedInstruction *insn, enum xp_flow 
 static const char *refused_by_kernel(const ZydisDecodedInstruction *insn, enum xp_flow flow)
 {
 	static const ZydisMnemonic traps[] = { ZYDIS_MNEMONIC_INT, ZYDIS_MNEMONIC_INT1, ZYDIS_MNEMONIC_INT3, ZYDIS_MNEMONIC_INTO };
-	static const ZydisMnemonic forbidden[] = {
-		ZYDIS_MNEMONIC_IRET, ZYDIS_MNEMONIC_IRETD, ZYDIS_MNEMONIC_IRETQ, ZYDIS_MNEMONIC_CLI,   ZYDIS_MNEMONIC_STI,   ZYDIS_MNEMONIC_HLT,
-		ZYDIS_MNEMONIC_IN,   ZYDIS_MNEMONIC_OUT,   ZYDIS_MNEMONIC_INSB,	 ZYDIS_MNEMONIC_INSW,  ZYDIS_MNEMONIC_INSD,  ZYDIS_MNEMONIC_OUTSB,
-		ZYDIS_MNEMONIC_OUTSW, ZYDIS_MNEMONIC_OUTSD
-	};
+	static const ZydisMnemonic forbidden[] = { ZYDIS_MNEMONIC_IRET,	 ZYDIS_MNEMONIC_IRETD, ZYDIS_MNEMONIC_IRETQ, ZYDIS_MNEMONIC_CLI,
+						   ZYDIS_MNEMONIC_STI,	 ZYDIS_MNEMONIC_HLT,   ZYDIS_MNEMONIC_IN,    ZYDIS_MNEMONIC_OUT,
+						   ZYDIS_MNEMONIC_INSB,	 ZYDIS_MNEMONIC_INSW,  ZYDIS_MNEMONIC_INSD,  ZYDIS_MNEMONIC_OUTSB,
+						   ZYDIS_MNEMONIC_OUTSW, ZYDIS_MNEMONIC_OUTSD };
 	const char *prefix = bad_prefix(insn, flow);
 
 	if (prefix)
