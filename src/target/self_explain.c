@@ -127,8 +127,7 @@ static void explain_rest(struct finding *f, const struct xp_self *self, const st
 			    self->ptrace_scope == 3 ? ", which lasts until the next boot" : ": grant xprobe CAP_SYS_PTRACE");
 	} else {
 		add_missing(f, "consent of the security module");
-		xp_text_fmt(&f->why, "no capability is missing: a security module (LSM) refuses %s; allow it in its policy",
-			    gate_calls[refusal->gate]);
+		xp_text_fmt(&f->why, "no capability is missing: a security module (LSM) refuses %s; allow it in its policy", refusal->call);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "target/self.h"
 
 static const struct xp_field id_fields[] = {
 	XP_FIELD(xp_target_id, pid, U32, "process id in xprobe's own PID namespace"),
@@ -37,6 +38,21 @@ int xp_target_view(const struct xp_target *target)
 	return target->view_fd >= 0 ? target->view_fd : target->proc_fd;
 }
 
+/* What would let us look: never the user that we already are. */
+static void hint_right(const struct xp_target *target, int errnum, const char *call, struct xp_err *reterr)
+{
+	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
+	struct xp_refusal refusal = { XP_GATE_PROC, errnum, call, reterr->object, { XP_CAP_SYS_PTRACE }, -1 };
+	struct xp_feature feature;
+	struct xp_self self;
+
+	xp_self_read(&self);
+	xp_self_explain(&self, &refusal, arena, &feature);
+	if (self.euid)
+		xp_err_hint(reterr, "run xprobe as the user of process %u", target->id.pid);
+	xp_err_hint(reterr, "%s", feature.unblock);
+}
+
 int xp_target_fail(const struct xp_target *target, int errnum, const char *call, const char *relative, struct xp_err *reterr)
 {
 	enum xp_err_code code = errnum == ESRCH || xp_target_gone(target) ? XP_E_TARGET_EXITED : XP_E_NONE;
@@ -48,7 +64,7 @@ int xp_target_fail(const struct xp_target *target, int errnum, const char *call,
 	}
 	int rc = xp_fail_sys(reterr, errnum, call, "/proc/%u/%s", target->id.pid, relative);
 	if (rc == -XP_E_PERMISSION_DENIED)
-		xp_err_hint(reterr, "run xprobe as the user of process %u, or grant it CAP_SYS_PTRACE", target->id.pid);
+		hint_right(target, errnum, call, reterr);
 	return rc;
 }
 
