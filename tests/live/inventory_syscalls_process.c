@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process itself in the window: exit, kill, vfork, and exec by a thread that is not the first. */
+#include "syscalls_run.h"
+
+static const char *program; /* this test, for exec */
+
+static void exit_body(struct shared *shared)
+{
+	for (int i = 0; i < 17; i++)
+		syscall(SYS_getppid);
+	syscall(SYS_exit_group, 0);
+}
+
+static void test_exit(void **state)
+{
+	const struct xp_inventory_request request = { 0 };
+	struct run run;
+
+	start(&run, NULL, exit_body);
+	open_window(&run, &request);
+	finish_window(&run);
+	assert_int_equal(count_of(&run, SYS_getppid), 17);
+	assert_int_equal(run.value->collection.observed_entries, 18);
+	assert_int_equal(run.value->collection.no_return_calls, 1);
+	assert_int_equal(run.value->collection.inflight_at_end, 0);
+	end(&run);
+}
+
+static void read_body(struct shared *shared)
+{
+	char c;
+
+	syscall(SYS_getppid);
+	syscall(SYS_read, shared->pipe[0], &c, 1);
+}
+
+static void test_killed(void **state)
+{
+	const struct xp_inventory_request request = { 0 };
+	struct run run;
+
+	start(&run, NULL, read_body);
+	open_window(&run, &request);
+	WAIT_UNTIL(inside(run.child, run.child, SYS_read));
+	kill(run.child, SIGKILL);
+	finish_window(&run);
+	assert_int_equal(run.value->collection.observed_entries, 2);
+	assert_int_equal(run.value->collection.matched_exits, 1);
+	assert_int_equal(run.value->collection.no_return_calls, 1);
+	end(&run);
+}
+
+/* The calls of children are theirs. */
+static void vfork_body(struct shared *shared)
+{
+	for (int i = 0; i < 3; i++) {
+		pid_t child = vfork();
+
+		if (!child) {
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		syscall(SYS_wait4, child, NULL, 0, NULL);
+	}
+}
+
+static void test_vfork(void **state)
+{
+	const struct xp_inventory_request request = { 0 };
+	struct run run;
+
+	start(&run, NULL, vfork_body);
+	open_window(&run, &request);
+	finish_window(&run);
+	assert_int_equal(count_of(&run, SYS_vfork), 3);
+	assert_int_equal(count_of(&run, SYS_wait4), 3);
+	assert_int_equal(count_of(&run, SYS_execve), 0);
+	assert_int_equal(run.value->collection.no_return_calls, 0);
+	end(&run);
+}
+
+/* exec by a thread that is not the leader: it becomes the leader, the others end. */
+static void *replace(void *arg)
+{
+	execl(program, program, "after-exec", NULL);
+	_exit(1);
+}
+
+static void exec_body(struct shared *shared)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, replace, NULL))
+		_exit(1);
+	for (;;)
+		syscall(SYS_pause);
+}
+
+static int after_exec(void)
+{
+	for (int i = 0; i < 19; i++)
+		syscall(SYS_getppid);
+	syscall(SYS_exit_group, 0);
+	return 1;
+}
+
+static void test_exec(void **state)
+{
+	const struct xp_inventory_request request = { 0 };
+	struct run run;
+
+	start(&run, NULL, exec_body);
+	open_window(&run, &request);
+	finish_window(&run);
+	assert_int_equal(count_of(&run, SYS_execve), 1);
+	assert_int_equal(group_of(&run, SYS_execve, false)->errors, 0);
+	assert_int_equal(count_of(&run, SYS_getppid), 19);
+	assert_int_equal(run.value->collection.no_return_calls, 2); /* pause of the old leader, exit_group */
+	assert_int_equal(run.value->collection.unmatched_exits, 0);
+	end(&run);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_vfork),
+		cmocka_unit_test(test_exec),
+	};
+
+	if (argc > 1)
+		return after_exec();
+	program = argv[0];
+	int skipped = skip_reason();
+
+	return skipped ? skipped : cmocka_run_group_tests(tests, NULL, NULL);
+}
