@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correlate/identity.h"
 #include "correlate/match.h"
 
 const char *const xp_confidence_names[XP_CONF_COUNT] = {
@@ -71,7 +70,8 @@ static bool comparable(unsigned a, unsigned b)
 	return (a == XP_CLOCK_CUPTI) == (b == XP_CLOCK_CUPTI);
 }
 
-static void look_at_selected(const struct xp_match *match, struct xp_pairs *pairs, struct clocks *ret_clocks)
+/* The one pass over all events that every policy needs. */
+static void look(const struct xp_match *match, struct xp_identity *identity, struct xp_pairs *pairs, struct clocks *ret_clocks)
 {
 	for (uint32_t i = 0; i < match->n; i++) {
 		unsigned clock = match->events[i].clock;
@@ -81,6 +81,7 @@ static void look_at_selected(const struct xp_match *match, struct xp_pairs *pair
 		pairs->end_events += end;
 		ret_clocks->start[clock] |= start;
 		ret_clocks->end[clock] |= end;
+		xp_identity_see(identity, match->store, &match->events[i]);
 		pairs->launch_unknown |= (start || end) && match->events[i].flags & XP_EVF_LAUNCH_UNKNOWN;
 	}
 }
@@ -161,14 +162,16 @@ static void count(const struct xp_match *match, uint64_t samples, struct xp_pair
 
 static bool run_policy(const struct xp_policy *policy, struct xp_match *match)
 {
-	xp_auto(xp_identity_free) uint16_t *identity = xp_identity_new(match->store, match->events, match->n);
-
 	match->marks = calloc((size_t)match->n + 1, 1);
-	match->identity = identity;
-	if (!identity || !match->marks || !policy->run(match))
+	if (!match->marks || !policy->run(match))
 		return false;
 	sort_pairs(match);
 	return true;
+}
+
+static int out_of_memory(const struct xp_match *match, struct xp_err *reterr)
+{
+	return xp_fail_sys(reterr, ENOMEM, "malloc", "correlation of %u events", match->n);
 }
 
 int xp_correlate(struct xp_store *store, const struct xp_correlate_request *request, struct xp_pairs *ret_pairs, struct xp_err *reterr)
@@ -184,9 +187,14 @@ int xp_correlate(struct xp_store *store, const struct xp_correlate_request *requ
 		.end = request->end,
 	};
 	struct clocks clocks = { 0 };
+	xp_auto(xp_identity_free) struct xp_identity *identity = xp_identity_new();
 
 	match.n = events_until(match.events, xp_store_count(store), request->last_ns);
-	look_at_selected(&match, &pairs, &clocks);
+	if (!identity)
+		return out_of_memory(&match, reterr);
+	look(&match, identity, &pairs, &clocks);
+	xp_identity_join(identity);
+	match.identity = identity;
 	int r = check_clocks(&clocks, &pairs.alignment, reterr);
 	if (r)
 		return r;
@@ -198,7 +206,7 @@ int xp_correlate(struct xp_store *store, const struct xp_correlate_request *requ
 			pairs.confidence = XP_CONF_AMBIGUOUS;
 		*ret_pairs = pairs;
 	} else {
-		r = xp_fail_sys(reterr, ENOMEM, "malloc", "correlation of %u events", match.n);
+		r = out_of_memory(&match, reterr);
 	}
 	free(match.pairs);
 	free(match.marks);

@@ -22,7 +22,8 @@ struct xp_contexts;
 /* NULL with *ret_ok true: no event needs one. */
 struct xp_contexts *xp_contexts_new(const struct xp_match *match, bool *ret_ok);
 void xp_contexts_free(struct xp_contexts *contexts);
-enum xp_context_found { XP_CONTEXT_ONE, XP_CONTEXT_NO_ACTIVITY, XP_CONTEXT_SEVERAL };
-enum xp_context_found xp_contexts_of(const struct xp_contexts *contexts, const struct xp_match *match, uint32_t event, uint32_t *ret_context);
+enum xp_context_found { XP_CONTEXT_NO_ACTIVITY, XP_CONTEXT_ONE, XP_CONTEXT_SEVERAL };
+/* `event`: a selected API event with a correlation id and without a context. */
+enum xp_context_found xp_contexts_of(const struct xp_contexts *contexts, uint32_t event, uint32_t *ret_context);
 
 #endif

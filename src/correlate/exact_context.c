@@ -6,12 +6,14 @@
 #include "correlate/exact.h"
 #include "correlate/keys.h"
 
+struct group {
+	uint32_t context;
+	enum xp_context_found found;
+};
+
 struct xp_contexts {
-	struct xp_keys keys; /* (process, correlation id) of the API events in question */
-	struct {
-		uint32_t context;
-		enum xp_context_found found;
-	} *at;		     /* by key number */
+	uint32_t *group_of;   /* by event: number of its (process, correlation id); only set for the events in question */
+	struct group *groups;
 };
 
 static bool has_correlation(const struct xp_event *event)
@@ -32,66 +34,86 @@ static bool lacks_context(const struct xp_match *match, uint32_t event)
 	return selected && xp_is_api(e->type) && e->flags & XP_EVF_NO_CONTEXT && has_correlation(e);
 }
 
-static void note_activity(struct xp_contexts *contexts, const struct xp_match *match, uint32_t event)
+static bool any_lacks_context(const struct xp_match *match)
+{
+	for (uint32_t i = 0; i < match->n; i++)
+		if (lacks_context(match, i))
+			return true;
+	return false;
+}
+
+static bool number_events(const struct xp_match *match, struct xp_keys *keys, uint32_t *group_of)
+{
+	for (uint32_t i = 0; i < match->n; i++) {
+		if (!lacks_context(match, i))
+			continue;
+		struct xp_key key = key_of(match, i);
+		group_of[i] = xp_keys_add(keys, &key);
+		if (group_of[i] == XP_KEY_ABSENT)
+			return false;
+	}
+	return true;
+}
+
+/* Activities whose launch is not known are of no group: their id says nothing. */
+static void note_activity(const struct xp_match *match, uint32_t event, const struct xp_keys *keys, struct group *groups)
 {
 	const struct xp_event *e = &match->events[event];
 
 	if (!xp_is_activity(e->type) || e->flags & (XP_EVF_INVALID_TIME | XP_EVF_NO_CONTEXT | XP_EVF_LAUNCH_UNKNOWN) || !has_correlation(e))
 		return;
 	struct xp_key key = key_of(match, event);
-	uint32_t number = xp_keys_find(&contexts->keys, &key);
+	uint32_t number = xp_keys_find(keys, &key);
 	if (number == XP_KEY_ABSENT)
 		return;
-	if (contexts->at[number].found == XP_CONTEXT_NO_ACTIVITY) {
-		contexts->at[number].context = e->gpu.context;
-		contexts->at[number].found = XP_CONTEXT_ONE;
-	} else if (contexts->at[number].context != e->gpu.context) {
-		contexts->at[number].found = XP_CONTEXT_SEVERAL;
+	if (groups[number].found == XP_CONTEXT_NO_ACTIVITY)
+		groups[number] = (struct group){ e->gpu.context, XP_CONTEXT_ONE };
+	else if (groups[number].context != e->gpu.context)
+		groups[number].found = XP_CONTEXT_SEVERAL;
+}
+
+static bool fill(const struct xp_match *match, struct xp_contexts *contexts)
+{
+	struct xp_keys keys = { 0 };
+
+	contexts->group_of = malloc((size_t)match->n * sizeof(*contexts->group_of));
+	if (!contexts->group_of || !number_events(match, &keys, contexts->group_of)) {
+		xp_keys_done(&keys);
+		return false;
 	}
+	contexts->groups = calloc(keys.n, sizeof(*contexts->groups));
+	for (uint32_t i = 0; i < match->n && contexts->groups; i++)
+		note_activity(match, i, &keys, contexts->groups);
+	xp_keys_done(&keys);
+	return contexts->groups != NULL;
 }
 
 struct xp_contexts *xp_contexts_new(const struct xp_match *match, bool *ret_ok)
 {
-	struct xp_contexts *contexts = calloc(1, sizeof(*contexts));
-
-	*ret_ok = contexts != NULL;
-	for (uint32_t i = 0; i < match->n && *ret_ok; i++) {
-		struct xp_key key = key_of(match, i);
-
-		if (lacks_context(match, i))
-			*ret_ok = xp_keys_add(&contexts->keys, &key) != XP_KEY_ABSENT;
-	}
-	if (*ret_ok && contexts->keys.n) {
-		contexts->at = calloc(contexts->keys.n, sizeof(*contexts->at));
-		*ret_ok = contexts->at != NULL;
-	}
-	if (!*ret_ok || !contexts->keys.n) {
-		xp_contexts_free(contexts);
+	*ret_ok = true;
+	if (!any_lacks_context(match))
 		return NULL;
-	}
-	for (uint32_t number = 0; number < contexts->keys.n; number++)
-		contexts->at[number].found = XP_CONTEXT_NO_ACTIVITY;
-	for (uint32_t i = 0; i < match->n; i++)
-		note_activity(contexts, match, i);
-	return contexts;
+	struct xp_contexts *contexts = calloc(1, sizeof(*contexts));
+	*ret_ok = contexts && fill(match, contexts);
+	if (*ret_ok)
+		return contexts;
+	xp_contexts_free(contexts);
+	return NULL;
 }
 
 void xp_contexts_free(struct xp_contexts *contexts)
 {
 	if (!contexts)
 		return;
-	xp_keys_done(&contexts->keys);
-	free(contexts->at);
+	free(contexts->group_of);
+	free(contexts->groups);
 	free(contexts);
 }
 
-enum xp_context_found xp_contexts_of(const struct xp_contexts *contexts, const struct xp_match *match, uint32_t event, uint32_t *ret_context)
+enum xp_context_found xp_contexts_of(const struct xp_contexts *contexts, uint32_t event, uint32_t *ret_context)
 {
-	struct xp_key key = key_of(match, event);
-	uint32_t number = contexts ? xp_keys_find(&contexts->keys, &key) : XP_KEY_ABSENT;
+	const struct group *group = &contexts->groups[contexts->group_of[event]];
 
-	if (number == XP_KEY_ABSENT)
-		return XP_CONTEXT_NO_ACTIVITY;
-	*ret_context = contexts->at[number].context;
-	return contexts->at[number].found;
+	*ret_context = group->context;
+	return group->found;
 }

@@ -32,7 +32,7 @@ static enum xp_keyed context_key(const struct xp_match *match, uint32_t event, c
 	}
 	if (!xp_is_api(e->type))
 		return XP_KEY_MISSING;
-	switch (xp_contexts_of(cuda->contexts, match, event, &adopted)) {
+	switch (xp_contexts_of(cuda->contexts, event, &adopted)) {
 	case XP_CONTEXT_ONE:
 		*ret_context = adopted;
 		return XP_KEY_SET;

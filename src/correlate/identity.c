@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins events without a start time to the process they belong to. In: a store. Out: a table by process index. No state. */
+/* Joins events without a start time to the process they belong to. In: events. State: a table by process index. */
 #include "correlate/identity.h"
 
 #include <stdlib.h>
 
-struct process {
-	bool seen, dated;
-	uint32_t pid;
-};
-
-static void look(const struct xp_store *store, const struct xp_event *events, uint32_t n, struct process *processes)
+struct xp_identity *xp_identity_new(void)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct process *process = &processes[events[i].process];
-
-		if (process->seen)
-			continue;
-		process->seen = true;
-		process->pid = events[i].pid;
-		process->dated = xp_store_start_time(store, events[i].process).set;
-	}
+	return calloc(1, sizeof(struct xp_identity));
 }
 
-static uint16_t joined(const struct process *processes, uint32_t n, uint32_t undated)
+void xp_identity_free(struct xp_identity *identity)
+{
+	free(identity);
+}
+
+void xp_identity_add(struct xp_identity *identity, const struct xp_store *store, const struct xp_event *event)
+{
+	identity->at[event->process].seen = true;
+	identity->at[event->process].pid = event->pid;
+	identity->at[event->process].dated = xp_store_start_time(store, event->process).set;
+	identity->at[event->process].counts_as = event->process;
+	if (event->process >= identity->n)
+		identity->n = event->process + 1u;
+}
+
+static uint16_t only_dated(const struct xp_identity *identity, uint16_t undated)
 {
 	uint32_t found = undated, count = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		if (!processes[i].seen || !processes[i].dated || processes[i].pid != processes[undated].pid)
+	for (uint32_t i = 0; i < identity->n; i++) {
+		if (!identity->at[i].seen || !identity->at[i].dated || identity->at[i].pid != identity->at[undated].pid)
 			continue;
 		found = i;
 		count++;
@@ -35,28 +37,9 @@ static uint16_t joined(const struct process *processes, uint32_t n, uint32_t und
 	return (uint16_t)(count == 1 ? found : undated);
 }
 
-uint16_t *xp_identity_new(const struct xp_store *store, const struct xp_event *events, uint32_t n)
+void xp_identity_join(struct xp_identity *identity)
 {
-	uint32_t count = 1;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (events[i].process >= count)
-			count = events[i].process + 1u;
-	uint16_t *identity = calloc(count, sizeof(*identity));
-	struct process *processes = calloc(count, sizeof(*processes));
-	if (!identity || !processes) {
-		free(identity);
-		free(processes);
-		return NULL;
-	}
-	look(store, events, n, processes);
-	for (uint32_t i = 0; i < count; i++)
-		identity[i] = processes[i].seen && !processes[i].dated ? joined(processes, count, i) : (uint16_t)i;
-	free(processes);
-	return identity;
-}
-
-void xp_identity_free(uint16_t *identity)
-{
-	free(identity);
+	for (uint32_t i = 0; i < identity->n; i++)
+		if (identity->at[i].seen && !identity->at[i].dated)
+			identity->at[i].counts_as = only_dated(identity, (uint16_t)i);
 }

@@ -9,9 +9,12 @@
 
 enum { FIRST_BUCKETS = 1024 };
 
+/* Ids are often handed out one by one: eight that follow each other share a cache line of buckets. */
 static uint32_t hash(const struct xp_key *key)
 {
-	return (uint32_t)xp_hash_mix(key->part[0] ^ xp_hash_mix(key->part[1] ^ xp_hash_mix(key->part[2])));
+	uint64_t block = xp_hash_mix(key->part[0] ^ xp_hash_mix(key->part[1] >> 3 ^ xp_hash_mix(key->part[2] >> 3)));
+
+	return (uint32_t)block << 3 | ((key->part[1] ^ key->part[2]) & 7);
 }
 
 /* The bucket that holds the key, or the free one where it belongs. */

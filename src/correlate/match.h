@@ -4,6 +4,7 @@
 #define XP_CORRELATE_MATCH_H
 
 #include "correlate/correlate.h"
+#include "correlate/identity.h"
 
 /* What an event counts as when it is not (only) part of a pair. Marks behind a samples cut do not count. */
 enum xp_mark {
@@ -20,7 +21,7 @@ struct xp_match {
 	uint32_t n;
 	uint32_t start_bit, end_bit;
 	const struct xp_endpoint *start, *end;
-	const uint16_t *identity; /* by xp_event.process: the process that events without a start time join */
+	const struct xp_identity *identity;
 	uint8_t *marks;		  /* enum xp_mark bits, one byte an event */
 	struct xp_pair *pairs;
 	uint64_t n_pairs, cap_pairs;
@@ -39,7 +40,7 @@ static inline bool xp_match_is_end(const struct xp_match *match, uint32_t event)
 
 static inline uint64_t xp_match_identity(const struct xp_match *match, uint32_t event)
 {
-	return match->identity[match->events[event].process];
+	return match->identity->at[match->events[event].process].counts_as;
 }
 
 /* False: out of memory. */
