@@ -2,24 +2,49 @@
 /* JSON to field tables, strictly. In: a parsed document and a record's table. Out: the record's struct, text in an arena. No state. */
 #include "base/field.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+
+enum { MAX_DEPTH = 32 };
 
 struct reader {
 	struct xp_arena *arena;
 	enum xp_err_code code;
 	struct xp_err *reterr;
-	char path[256]; /* member that is being read, for messages */
+	/* The member that is being read, for messages: put into words only when one is due. */
+	struct step {
+		const char *name; /* NULL: element `index` of a list */
+		size_t index;
+	} path[MAX_DEPTH];
+	size_t depth;
 };
 
 static int read_record(struct reader *in, const struct xp_record *record, const json_t *object, void *ret_value);
 
+static void enter(struct reader *in, const char *name, size_t index)
+{
+	assert(in->depth < MAX_DEPTH); /* tables nest far less deeply */
+	in->path[in->depth++] = (struct step){ name, index };
+}
+
+static void leave(struct reader *in)
+{
+	in->depth--;
+}
+
 static int wrong(struct reader *in, const char *what)
 {
-	int rc = xp_fail(in->reterr, in->code, "member %s %s", in->path[0] ? in->path : "(document)", what);
+	xp_auto_builder path = { .limit = 255 };
 
-	xp_err_object(in->reterr, "%s", in->path);
+	for (size_t i = 0; i < in->depth; i++) {
+		if (in->path[i].name)
+			xp_text_fmt(&path, "%s%.100s", i ? "." : "", in->path[i].name);
+		else
+			xp_text_fmt(&path, "[%zu]", in->path[i].index);
+	}
+	int rc = xp_fail(in->reterr, in->code, "member %s %s", path.len ? path.data : "(document)", what);
+	xp_err_object(in->reterr, "%s", path.len ? path.data : "");
 	return rc;
 }
 
@@ -182,17 +207,17 @@ static int read_element(struct reader *in, const struct xp_field *field, const j
 
 static int read_list(struct reader *in, const struct xp_field *field, const json_t *member, void *value)
 {
-	size_t n = json_array_size(member), path_len = strlen(in->path), size = element_size(field);
+	size_t n = json_array_size(member), size = element_size(field);
 
 	if (!json_is_array(member))
 		return wrong(in, "is not an array");
 	char *items = xp_arena_zalloc(in->arena, n * size);
 	for (size_t i = 0; i < n; i++) {
-		snprintf(in->path + path_len, sizeof(in->path) - path_len, "[%zu]", i);
+		enter(in, NULL, i);
 		int rc = read_element(in, field, json_array_get(member, i), items + i * size);
 		if (rc)
 			return rc;
-		in->path[path_len] = '\0';
+		leave(in);
 	}
 	store(value, field->offset, &items, sizeof(items));
 	store(value, field->count_offset, &n, sizeof(n));
@@ -264,14 +289,12 @@ static bool knows(const struct xp_record *record, const char *key)
 
 static int read_fields(struct reader *in, const struct xp_record *record, const json_t *object, void *value)
 {
-	size_t path_len = strlen(in->path);
-
 	for (size_t i = 0; i < record->n_fields; i++) {
 		const struct xp_field *field = &record->fields[i];
 		const json_t *member = json_object_get(object, field->name);
 		int rc = 0;
 
-		snprintf(in->path + path_len, sizeof(in->path) - path_len, "%s%s", path_len ? "." : "", field->name);
+		enter(in, field->name, 0);
 		if (!member && !(field->flags & XP_OPTIONAL))
 			return wrong(in, "is missing");
 		if (!member || (json_is_null(member) && may_be_null(field)))
@@ -280,14 +303,13 @@ static int read_fields(struct reader *in, const struct xp_record *record, const 
 			rc = read_member(in, field, member, value);
 		if (rc)
 			return rc;
-		in->path[path_len] = '\0';
+		leave(in);
 	}
 	return 0;
 }
 
 static int read_record(struct reader *in, const struct xp_record *record, const json_t *object, void *ret_value)
 {
-	size_t path_len = strlen(in->path);
 	const char *key;
 	json_t *member;
 
@@ -298,7 +320,7 @@ static int read_record(struct reader *in, const struct xp_record *record, const 
 		json_object_foreach((json_t *)object, key, member) {
 			if (knows(record, key))
 				continue;
-			snprintf(in->path + path_len, sizeof(in->path) - path_len, "%s%.100s", path_len ? "." : "", key);
+			enter(in, key, 0);
 			return wrong(in, "is unknown");
 		}
 	}

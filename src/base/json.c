@@ -56,6 +56,12 @@ static bool plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* U+FFFF marks integers that jansson cannot hold (json_read.c), so no text of ours may carry it: a name from the system could. */
+static bool is_carrier(const char *p, size_t len)
+{
+	return len == 3 && !memcmp(p, "\xef\xbf\xbf", 3);
+}
+
 /* Plain runs are copied whole: names and keys are nearly always one run, and an export writes tens of them per event. */
 static void escaped(struct xp_text *out, const char *text, size_t len)
 {
@@ -77,7 +83,7 @@ static void escaped(struct xp_text *out, const char *text, size_t len)
 			xp_text_fmt(out, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			xp_text_fmt(out, "\\u%04x", c);
-		else if (n)
+		else if (n && !is_carrier(p, n))
 			xp_text_add(out, p, n);
 		else
 			xp_text_str(out, "\xef\xbf\xbd");
@@ -206,9 +212,28 @@ json_t *xp_json_count(uint64_t value)
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
+/* Nothing in it needs repair: the common case, without a copy. */
+static bool is_sound(const char *text)
+{
+	const char *end = text + strlen(text);
+
+	for (size_t n; text < end; text += n) {
+		n = xp_utf8_len(text, end);
+		if (!n || is_carrier(text, n))
+			return false;
+	}
+	return true;
+}
+
 json_t *xp_json_text(const char *text)
 {
-	xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();
+	if (is_sound(text))
+		return json_string_nocheck(text);
 
-	return json_string_nocheck(xp_utf8_clean(scratch, text, strlen(text)));
+	xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();
+	char *clean = xp_utf8_clean(scratch, text, strlen(text));
+	for (char *p = clean; (p = strchr(p, '\xef')); p++)
+		if (is_carrier(p, 3))
+			p[2] = '\xbd';
+	return json_string_nocheck(clean);
 }

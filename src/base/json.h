@@ -21,7 +21,7 @@ struct xp_json {
 void xp_json_begin(struct xp_json *json, char bracket); /* '{' or '[' */
 void xp_json_end(struct xp_json *json, char bracket);	/* '}' or ']' */
 void xp_json_key(struct xp_json *json, const char *key);
-/* Bytes that are not UTF-8 become U+FFFD, 0x00-0x1f and 0x7f are escaped. NULL writes null. */
+/* Bytes that are not UTF-8, and U+FFFF, become U+FFFD; 0x00-0x1f and 0x7f are escaped. NULL writes null. */
 void xp_json_str(struct xp_json *json, const char *text);
 void xp_json_u64(struct xp_json *json, uint64_t value);
 void xp_json_i64(struct xp_json *json, int64_t value);
@@ -47,7 +47,7 @@ bool xp_json_is_text(const json_t *value);
 json_t *xp_json_count(uint64_t value);
 /* An integer over the whole range 0..2^64-1, in the form that xp_json_parse delivers and xp_json_value writes. */
 json_t *xp_json_exact(uint64_t value);
-/* json_string of text made valid UTF-8 first. */
+/* json_string of text made valid UTF-8, without U+FFFF, first. */
 json_t *xp_json_text(const char *text);
 
 #endif

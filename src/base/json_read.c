@@ -31,35 +31,44 @@ static size_t large_integer(const char *p, const char *end)
 	return value > INT64_MAX && value <= UINT64_MAX ? len : 0;
 }
 
-/* Copies text, quoting large integers outside strings. `found` tells whether any was there. */
+/* The position behind the string that begins at p, or end. */
+static const char *skip_string(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++)
+		if (*p == '\\')
+			p++;
+	return p < end ? p + 1 : end;
+}
+
+/* Copies text into `out`, quoting large integers outside strings. Without any, `out` stays empty: the text can be parsed as it is. */
 static void carry_large(const char *text, size_t len, struct xp_text *out)
 {
-	const char *end = text + len;
-	bool in_string = false, escape = false;
-	char prev = 0;
+	const char *end = text + len, *copied = text;
 
-	for (const char *p = text; p < end; p++) {
-		size_t n = !in_string && isdigit((unsigned char)*p) && !isdigit((unsigned char)prev) && prev != '-' && prev != '.' ?
-				   large_integer(p, end) :
-				   0;
-
-		if (n) {
-			xp_text_str(out, "\"" CARRIER);
-			xp_text_add(out, p, n);
-			xp_text_char(out, '"');
-			p += n - 1;
-		} else {
-			xp_text_char(out, *p);
-		}
-		if (in_string && !escape && *p == '\\') {
-			escape = true;
+	for (const char *p = text; p < end;) {
+		if (*p == '"') {
+			p = skip_string(p, end);
 			continue;
 		}
-		if (*p == '"' && !escape)
-			in_string = !in_string;
-		escape = false;
-		prev = *p;
+		if (!isdigit((unsigned char)*p)) {
+			p++;
+			continue;
+		}
+		const char *start = p;
+		while (p < end && isdigit((unsigned char)*p))
+			p++;
+		bool fraction = start > text && (start[-1] == '-' || start[-1] == '.');
+		size_t n = p - start >= LARGE_DIGITS && !fraction ? large_integer(start, end) : 0;
+		if (!n)
+			continue;
+		xp_text_add(out, copied, (size_t)(start - copied));
+		xp_text_str(out, "\"" CARRIER);
+		xp_text_add(out, start, n);
+		xp_text_char(out, '"');
+		copied = p;
 	}
+	if (out->len)
+		xp_text_add(out, copied, (size_t)(end - copied));
 }
 
 /* The marker itself, or an escape for it in any mix of cases. */
@@ -70,8 +79,9 @@ static bool mentions_carrier(const char *text, size_t len)
 
 	if (memmem(text, len, CARRIER, CARRIER_LEN))
 		return true;
-	for (size_t i = 0; i + size <= len; i++)
-		if (text[i] == '\\' && !strncasecmp(text + i, escape, size))
+	const char *end = text + len;
+	for (const char *p = text; (p = memchr(p, '\\', (size_t)(end - p))); p++)
+		if ((size_t)(end - p) >= size && !strncasecmp(p, escape, size))
 			return true;
 	return false;
 }
@@ -86,8 +96,11 @@ json_t *xp_json_parse(const char *text, size_t len, char *ret_why, size_t why_si
 		return NULL;
 	}
 	carry_large(text, len, &carried);
-	json_t *value = json_loadb(carried.data ? carried.data : "", carried.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
-				   &error);
+	if (carried.len) {
+		text = carried.data;
+		len = carried.len;
+	}
+	json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 	if (!value)
 		snprintf(ret_why, why_size, "%s (line %d, column %d)", error.text, error.line, error.column);
 	return value;

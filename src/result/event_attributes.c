@@ -84,7 +84,7 @@ static void put_cuda(json_t *map, const struct xp_store *store, const struct xp_
 }
 
 json_t *xp_event_attributes(const struct xp_store *store, const struct xp_event *event, const struct xp_event_detail *detail,
-			    const struct xp_site *site, struct xp_arena *arena)
+			    const struct xp_site *site)
 {
 	enum xp_event_group group = xp_event_group_of(event->type);
 
@@ -99,7 +99,6 @@ json_t *xp_event_attributes(const struct xp_store *store, const struct xp_event 
 		json_decref(map);
 		return NULL;
 	}
-	xp_arena_defer(arena, (void (*)(void *))json_decref, map);
 	return map;
 }
 

@@ -219,11 +219,12 @@ static void read_head(const struct xp_event_doc *doc, struct xp_event *event)
 static bool keep_attributes(const struct xp_event_doc *doc, struct xp_store *store, const struct xp_event *event,
 			    struct xp_event_detail *detail)
 {
-	xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();
 	const struct xp_site *site = xp_event_group_of(event->type) == XP_GROUP_HOST ? xp_store_site_at(store, event->site) : NULL;
-	const json_t *ours = xp_event_attributes(store, event, detail, site, scratch);
+	json_t *ours = xp_event_attributes(store, event, detail, site);
+	bool same = ours ? json_equal(ours, doc->attributes) : !json_object_size(doc->attributes);
 
-	if (ours ? json_equal(ours, doc->attributes) : !json_object_size(doc->attributes))
+	json_decref(ours);
+	if (same)
 		return false;
 	detail->attributes = json_incref(doc->attributes);
 	return true;

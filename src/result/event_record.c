@@ -208,6 +208,17 @@ static const struct xp_event_nvtx_doc *make_nvtx(const struct xp_store *store, c
 	return nvtx;
 }
 
+static json_t *make_attributes(const struct xp_store *store, const struct xp_event *event, const struct xp_event_detail *detail,
+				const struct xp_site *site, struct xp_arena *arena)
+{
+	if (detail && detail->attributes)
+		return detail->attributes;
+	json_t *map = xp_event_attributes(store, event, detail, site);
+	if (map)
+		xp_arena_defer(arena, (void (*)(void *))json_decref, map);
+	return map;
+}
+
 static bool is_long(const char *name)
 {
 	return name && strnlen(name, XP_NAME_MAX_ARTIFACT + 1) > XP_NAME_MAX_ARTIFACT;
@@ -245,7 +256,7 @@ void xp_event_doc_make(const struct xp_store *store, const struct xp_event *even
 		.host = group == XP_GROUP_HOST ? make_host(store, event, detail, site, arena) : NULL,
 		.cuda = group == XP_GROUP_CUDA ? make_cuda(store, event, detail, arena) : NULL,
 		.nvtx = group == XP_GROUP_NVTX ? make_nvtx(store, detail, arena) : NULL,
-		.attributes = detail && detail->attributes ? detail->attributes : xp_event_attributes(store, event, detail, site, arena),
+		.attributes = make_attributes(store, event, detail, site, arena),
 	};
 	if (has_long_name(ret_doc))
 		xp_event_doc_cut(ret_doc, XP_NAME_MAX_ARTIFACT, arena);

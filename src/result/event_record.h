@@ -80,9 +80,9 @@ void xp_event_doc_cut(struct xp_event_doc *doc, size_t max, struct xp_arena *are
  */
 int xp_event_from_doc(const struct xp_event_doc *doc, struct xp_store *store, struct xp_event *ret_event, struct xp_err *reterr);
 
-/* event_attributes.c: the open map as the store alone would write it; owned by `arena`, NULL when it is empty. */
+/* event_attributes.c: the open map as the store alone would write it; returns owned, NULL when it is empty. */
 json_t *xp_event_attributes(const struct xp_store *store, const struct xp_event *event, const struct xp_event_detail *detail,
-			    const struct xp_site *site, struct xp_arena *arena);
+			    const struct xp_site *site);
 /* What the map says of the event: sp, goroutine, compat, graph ids, ... Keys with an unexpected type say nothing. */
 void xp_event_read_attributes(const json_t *attributes, struct xp_store *store, struct xp_event *event, struct xp_event_detail *detail);
 

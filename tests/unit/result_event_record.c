@@ -190,6 +190,26 @@ static void all_ones_is_unknown(void **state)
 	assert_false(doc.cuda->correlation_id.set);
 }
 
+/* A thread or file may be called U+FFFF and digits, which once was written as a number and not read back. */
+static void hostile_names_stay_text(void **state)
+{
+	xp_auto(xp_store_free) struct xp_store *store = xp_store_new(3);
+	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
+	struct xp_site site = { .probe_kind = XP_PROBE_UPROBE, .symbol = "\xef\xbf\xbf" "17", .binary_path = "/\xff\x01\"\\" };
+	struct xp_event event = { .type = XP_EV_HOST_FUNCTION_ENTRY, .detail = XP_NO_DETAIL, .tid = 43 };
+	struct xp_event_doc doc;
+
+	event.site = xp_store_site(store, &site);
+	xp_store_thread(store, 43, "\xef\xbf\xbf" "19", 0, 0);
+	xp_event_doc_make(store, &event, "s", arena, &doc);
+	json_t *value = written(&doc, false);
+	json_t *host = json_object_get(value, "host");
+	assert_string_equal(json_string_value(json_object_get(host, "symbol")), "\xef\xbf\xbd" "17");
+	assert_string_equal(json_string_value(json_object_get(host, "binary_path")), "/\xef\xbf\xbd\x01\"\\");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(value, "attributes"), "thread_name")), "\xef\xbf\xbd" "19");
+	json_decref(value);
+}
+
 static void misfits_are_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -292,6 +312,7 @@ int main(void)
 		cmocka_unit_test(every_type_round_trips),	    cmocka_unit_test(attributes_fill_the_event),
 		cmocka_unit_test(graph_launches_are_marked),	    cmocka_unit_test(misfits_are_refused),
 		cmocka_unit_test(all_ones_is_unknown),
+		cmocka_unit_test(hostile_names_stay_text),
 		cmocka_unit_test(invalid_times_are_flagged),	    cmocka_unit_test(sparse_events_leave_out_what_is_null),
 		cmocka_unit_test(long_names_are_cut_and_say_so),
 	};
