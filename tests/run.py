@@ -26,7 +26,8 @@ def skip_reason(text):
 def inner_skips(name, text):
     """Single functions that a passing file skipped: `SKIP function: reason` of xp.py, `[  SKIPPED ] function` of cmocka."""
     found = re.findall(r"^SKIP (\w+): (.*)$", text, re.MULTILINE)
-    found += [(function, "see its output") for function in sorted(set(re.findall(r"^\[  SKIPPED \] (\w+)$", text, re.MULTILINE)))]
+    named = {function for function, _ in found}
+    found += [(function, "see its output") for function in sorted(set(re.findall(r"^\[  SKIPPED \] (\w+)$", text, re.MULTILINE)) - named)]
     return [(f"{name} {function}", reason) for function, reason in found]
 
 
