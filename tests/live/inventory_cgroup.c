@@ -61,6 +61,8 @@ static bool make_group(struct xp_arena *arena, char *group, size_t size)
 	}
 	if (mkdir(group, 0700))
 		return false;
+	/* The largest weight: what the group may use it gets at once, however busy the machine is. */
+	put(group, place.version == XP_CGROUP_V2 ? "cpu.weight" : "cpu.shares", place.version == XP_CGROUP_V2 ? "10000" : "262144");
 	bool limited = place.version == XP_CGROUP_V2 ? put(group, "cpu.max", "20000 100000") : put(group, "cpu.cfs_quota_us", "20000");
 	if (!limited)
 		rmdir(group);
