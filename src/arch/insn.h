@@ -24,10 +24,12 @@ struct xp_insn {
 	const char *refused; /* why no probe can sit here; NULL: it can */
 	enum xp_flow flow;
 	uint8_t size;
-	bool reads_slot;  /* INDIRECT through one fixed slot (a GOT entry): leaves the function */
-	bool reads_index; /* memory operand with an index register */
-	bool notrack;	  /* compilers mark jumps through switch tables so */
-	bool landing_pad; /* endbr64 */
+	bool reads_slot;     /* INDIRECT through one fixed slot (a GOT entry): leaves the function */
+	bool reads_index;    /* memory operand with an index register */
+	bool loads_distance; /* sign-extends 4 bytes from an indexed place: the first step of a switch */
+	bool locked;	     /* has a lock prefix, which some C libraries jump over */
+	bool notrack;	     /* compilers mark jumps through switch tables so */
+	bool landing_pad;    /* endbr64 */
 	bool nop;
 	bool nop5;	      /* the 5-byte nop that kernels rewrite */
 	bool compares_memory; /* cmp with a memory operand */

@@ -41,11 +41,18 @@ static enum where classify_unnamed(const struct xp_code_body *body, const struct
 	return jump->flow == XP_FLOW_JUMP ? WHERE_AWAY : WHERE_UNKNOWN;
 }
 
-static bool is_cold_name(const struct xp_symbol *symbol)
+/* Parts that compilers (NAME.cold) and post-link optimizers (NAME.cold.0, NAME.warm) move away. */
+static bool is_part_name(const struct xp_symbol *symbol)
 {
-	const char *mark = memmem(symbol->name, symbol->name_len, ".cold", 5);
+	static const char *const marks[] = { ".cold", ".warm" };
 
-	return mark && (mark + 5 == symbol->name + symbol->name_len || mark[5] == '.');
+	for (size_t i = 0; i < XP_LEN(marks); i++) {
+		const char *mark = memmem(symbol->name, symbol->name_len, marks[i], 5);
+
+		if (mark && (mark + 5 == symbol->name + symbol->name_len || mark[5] == '.'))
+			return true;
+	}
+	return false;
 }
 
 static enum where classify(const struct xp_code_body *body, const struct xp_insn *jump, const struct xp_symbol *symbol,
@@ -55,7 +62,7 @@ static enum where classify(const struct xp_code_body *body, const struct xp_insn
 		return jump->flow == XP_FLOW_JUMP ? WHERE_AWAY : WHERE_UNKNOWN;
 	if (!symbol->name)
 		return classify_unnamed(body, jump, ret_part);
-	if (is_cold_name(symbol)) {
+	if (is_part_name(symbol)) {
 		if (xp_symbols_extent(body->elf, symbol->address, ret_part))
 			return WHERE_COLD;
 		return WHERE_UNKNOWN;
@@ -178,12 +185,22 @@ static int add_named_parts(struct xp_code_body *body, struct xp_arena *arena, st
 	return rc;
 }
 
+/* An instruction begins there, or one without its lock prefix: C libraries skip it in programs of one thread. */
+static bool may_land(const struct xp_code_body *body, uint64_t vaddr)
+{
+	struct xp_insn insn;
+
+	if (xp_code_boundary(body, vaddr))
+		return true;
+	return xp_code_boundary(body, vaddr - 1) && xp_code_insn(body->elf, vaddr - 1, &insn) && insn.locked;
+}
+
 static int check_inner_jumps(const struct xp_code_body *body, struct xp_err *reterr)
 {
 	for (size_t i = 0; i < body->n; i++) {
 		const struct xp_insn *insn = &body->nodes[i].insn;
 
-		if (has_target(insn) && xp_code_holds(body, insn->target) && !xp_code_boundary(body, insn->target))
+		if (has_target(insn) && xp_code_holds(body, insn->target) && !may_land(body, insn->target))
 			return xp_code_refuse(body, reterr, "the jump at 0x%lx leads into the middle of an instruction",
 					      (unsigned long)insn->address);
 	}

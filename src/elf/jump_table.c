@@ -77,27 +77,64 @@ static bool breaks_flow(enum xp_flow flow)
 	return flow == XP_FLOW_JUMP || flow == XP_FLOW_INDIRECT || flow == XP_FLOW_RETURN || flow == XP_FLOW_STOP;
 }
 
-/* The node whose table the jump at `index` goes through; NULL when none is near. */
+/* Steps back from the jump at `index` while control can only have come that way; false at the start or a break. */
+static bool step_back(const struct xp_code_body *body, size_t index, size_t *back)
+{
+	if (++*back > LOOK_BACK || *back > index)
+		return false;
+	const struct xp_code_node *node = &body->nodes[index - *back];
+	return !breaks_flow(node->insn.flow) && node->insn.address < node[1].insn.address;
+}
+
+/* The node whose table the jump goes through; NULL when none is near. */
 static struct xp_code_node *near_table(const struct xp_code_body *body, size_t index)
 {
-	for (size_t back = 0; back <= LOOK_BACK && back <= index; back++) {
-		struct xp_code_node *node = &body->nodes[index - back];
+	size_t back = 0;
 
-		if (back && (breaks_flow(node->insn.flow) || node->insn.address > node[1].insn.address))
-			return NULL;
-		if (node->label_table)
-			return node;
-	}
+	do
+		if (body->nodes[index - back].label_table)
+			return &body->nodes[index - back];
+	while (step_back(body, index, &back));
 	return NULL;
+}
+
+/* The jump adds a distance out of a table; where the table is was worked out earlier, outside a loop. */
+static bool near_distance(const struct xp_code_body *body, size_t index)
+{
+	size_t back = 0;
+
+	do
+		if (body->nodes[index - back].insn.loads_distance)
+			return true;
+	while (step_back(body, index, &back));
+	return false;
+}
+
+static bool has_narrow_table(const struct xp_code_body *body)
+{
+	for (size_t i = 0; i < body->n; i++)
+		if (body->nodes[i].label_table && !body->nodes[i].wide)
+			return true;
+	return false;
+}
+
+static void use_narrow_tables(struct xp_code_body *body)
+{
+	for (size_t i = 0; i < body->n; i++)
+		body->nodes[i].used |= body->nodes[i].label_table && !body->nodes[i].wide;
 }
 
 void xp_code_use_tables(struct xp_code_body *body)
 {
 	for (size_t i = 0; i < body->n; i++) {
-		struct xp_code_node *table = body->nodes[i].insn.flow == XP_FLOW_INDIRECT ? near_table(body, i) : NULL;
+		if (body->nodes[i].insn.flow != XP_FLOW_INDIRECT)
+			continue;
+		struct xp_code_node *table = near_table(body, i);
 
 		if (table)
 			table->used = true;
+		else if (near_distance(body, i))
+			use_narrow_tables(body);
 	}
 }
 
@@ -107,7 +144,7 @@ enum xp_indirect xp_code_indirect(const struct xp_code_body *body, size_t index)
 
 	if (jump->reads_slot)
 		return XP_INDIRECT_LEAVES;
-	if (jump->notrack || near_table(body, index))
+	if (jump->notrack || near_table(body, index) || (near_distance(body, index) && has_narrow_table(body)))
 		return XP_INDIRECT_SWITCH;
 	/* A table of distances serves the one switch behind it; labels and tables of addresses may be stored and used anywhere. */
 	for (size_t i = 0; i < body->n; i++)

@@ -45,13 +45,17 @@ static bool better(const Elf64_Sym *symbol, const Elf64_Sym *than, const char *t
 	return rank(symbol) > rank(than);
 }
 
-static void offer(const uint64_t *vaddrs, size_t n, struct slot *slots, const Elf64_Sym *symbol, const char *name)
+/* Names lie scattered in a large table: they are touched only for a symbol that would be an answer. */
+static void offer(const struct xp_elf *elf, const uint64_t *vaddrs, size_t n, struct slot *slots, const Elf64_Sym *symbol, const char *name)
 {
 	size_t i = lower_bound(vaddrs, n, symbol->st_value);
 
 	if (i == n)
 		return;
-	if (better(symbol, &slots[i].below, slots[i].below_name)) {
+	bool below = better(symbol, &slots[i].below, slots[i].below_name);
+	if ((!below && vaddrs[i] - symbol->st_value >= symbol->st_size) || !xp_symtab_is_function(elf, symbol, name))
+		return;
+	if (below) {
 		slots[i].below = *symbol;
 		slots[i].below_name = name;
 	}
@@ -100,9 +104,8 @@ static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const 
 	Elf64_Sym symbol;
 
 	for (uint64_t i = 1; i < table->n; i++)
-		if (xp_symtab_read(table, i, &symbol, &name) && symbol.st_value <= vaddrs[n - 1] &&
-		    xp_symtab_is_function(elf, &symbol, name))
-			offer(vaddrs, n, slots, &symbol, name);
+		if (xp_symtab_read(table, i, &symbol, &name) && symbol.st_value <= vaddrs[n - 1])
+			offer(elf, vaddrs, n, slots, &symbol, name);
 }
 
 void xp_symbols_resolve(const struct xp_elf *elf, const uint64_t *vaddrs, size_t n, struct xp_symbol *results)

@@ -46,9 +46,9 @@ static const struct {
 	const char *name;
 	size_t exits;
 } golden[] = {
-	{ "one_ret", 1 },	  { "only_ret", 1 },	{ "two_rets", 2 },   { "tail_direct", 2 },
-	{ "tail_slot", 1 },	  { "tail_vtable", 1 }, { "switch_pic", 3 }, { "switch_wide", 2 },
-	{ "switch_and_tail", 2 }, { "loops", 1 },	{ "split", 2 },	     { "stack_switch", 1 },
+	{ "one_ret", 1 },     { "only_ret", 1 },   { "two_rets", 2 },	 { "tail_direct", 2 },	   { "tail_slot", 1 },
+	{ "tail_vtable", 1 }, { "switch_pic", 3 }, { "switch_wide", 2 }, { "switch_and_tail", 2 }, { "switch_hoisted", 2 },
+	{ "skips_lock", 1 },  { "loops", 1 },	   { "split", 2 },	 { "stack_switch", 1 },
 };
 
 static void exits_are_those_of_the_labels(void **state)

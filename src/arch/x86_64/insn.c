@@ -24,7 +24,7 @@ static enum xp_flow flow_of(const ZydisDecodedInstruction *insn, const ZydisDeco
 		return insn->mnemonic == ZYDIS_MNEMONIC_RET ? XP_FLOW_RETURN : XP_FLOW_STOP;
 	if (category == ZYDIS_CATEGORY_COND_BR)
 		return XP_FLOW_BRANCH;
-	if (category == ZYDIS_CATEGORY_UNCOND_BR)
+	if (category == ZYDIS_CATEGORY_UNCOND_BR && insn->mnemonic != ZYDIS_MNEMONIC_XABORT) /* outside a transaction it does nothing */
 		return first->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? XP_FLOW_JUMP : XP_FLOW_INDIRECT;
 	if (category == ZYDIS_CATEGORY_CALL)
 		return XP_FLOW_CALL;
@@ -128,12 +128,14 @@ bool xp_insn_decode(const unsigned char *bytes, size_t size, uint64_t address, s
 		.size = insn.length,
 		.notrack = insn.attributes & ZYDIS_ATTRIB_HAS_NOTRACK,
 		.landing_pad = insn.mnemonic == ZYDIS_MNEMONIC_ENDBR64,
+		.locked = insn.attributes & ZYDIS_ATTRIB_HAS_LOCK,
 		.nop = insn.mnemonic == ZYDIS_MNEMONIC_NOP,
 		.nop5 = insn.mnemonic == ZYDIS_MNEMONIC_NOP && insn.length == 5,
 		.compares_memory = insn.mnemonic == ZYDIS_MNEMONIC_CMP,
 	};
 	read_operands(&insn, operands, address, &result);
 	result.compares_memory = result.compares_memory && result.memory_base;
+	result.loads_distance = insn.mnemonic == ZYDIS_MNEMONIC_MOVSXD && result.reads_index;
 	result.refused = refused_by_kernel(&insn, result.flow);
 	*ret_insn = result;
 	return true;

@@ -112,6 +112,34 @@ x_switch_and_tail_2:
 	ret
 finish switch_and_tail
 
+/* The table's address is worked out before the loop. */
+function switch_hoisted
+	lea table_far(%rip), %rdx
+	jmp 2f
+1:	movslq (%rdx,%rdi,4), %rax
+	add %rdx, %rax
+	jmp *%rax
+l_far_0:
+	dec %edi
+2:	test %edi, %edi
+	jne 1b
+x_switch_hoisted_1:
+	ret
+l_far_1:
+	mov (%rsi), %rax
+x_switch_hoisted_2:
+	jmp *8(%rax)
+finish switch_hoisted
+
+/* Programs of one thread jump over the lock prefix. */
+function skips_lock
+	test %esi, %esi
+	je 1f + 1
+1:	lock incl (%rdi)
+x_skips_lock_1:
+	ret
+finish skips_lock
+
 function loops
 1:	dec %edi
 	jne 1b
@@ -282,6 +310,8 @@ slot:
 	.p2align 2
 table_pic:
 	.long l_pic_0 - table_pic, l_pic_1 - table_pic, l_pic_2 - table_pic
+table_far:
+	.long l_far_0 - table_far, l_far_1 - table_far
 table_both:
 	.long l_both_0 - table_both, l_both_1 - table_both
 	.section .note.GNU-stack, "", @progbits
