@@ -120,6 +120,53 @@ static void test_exec(void **state)
 	end(&run);
 }
 
+/* The window closes while every thread is in the middle of something; the harness checks that the books close. */
+static void *hammer(void *arg)
+{
+	struct timespec nap = { .tv_nsec = 1000 };
+	char c;
+
+	for (;;) {
+		syscall(SYS_getppid);
+		syscall(SYS_read, -1, &c, 1);
+		syscall(SYS_nanosleep, &nap, NULL);
+	}
+	return NULL;
+}
+
+static void hammering(struct shared *shared)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 7; i++)
+		if (pthread_create(&thread, NULL, hammer, NULL))
+			_exit(1);
+}
+
+static void nothing(struct shared *shared)
+{
+}
+
+static void test_busy_close(void **state)
+{
+	const struct xp_inventory_request request = { 0 };
+
+	for (int i = 0; i < 5; i++) {
+		xp_auto_err err = { 0 };
+		struct run run;
+
+		start(&run, hammering, nothing);
+		open_window(&run, &request);
+		usleep(50000);
+		must(xp_inventory_syscalls.ops->drain(run.state, &err), &err);
+		close_window(&run);
+		assert_true(run.value->collection.observed_entries > 7);
+		assert_int_equal(run.value->collection.unmatched_exits, 0);
+		assert_int_equal(run.value->collection.completeness, XP_COMPLETE);
+		end(&run);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +174,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_vfork),
 		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_busy_close),
 	};
 
 	if (argc > 1)
