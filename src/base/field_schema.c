@@ -111,30 +111,44 @@ static void variant_schema(struct xp_json *json, const struct xp_field *field)
 	xp_json_end(json, ']');
 }
 
+static void counts_schema(struct xp_json *json)
+{
+	pair(json, "type", "object");
+	xp_json_key(json, "additionalProperties");
+	xp_json_begin(json, '{');
+	unsigned_schema(json, UINT64_MAX);
+	xp_json_end(json, '}');
+}
+
+static const char *const simple_types[XP_KIND_COUNT] = {
+	[XP_KIND_BOOL] = "boolean",
+	[XP_KIND_OPT_BOOL] = "boolean",
+	[XP_KIND_I32] = "integer",
+	[XP_KIND_I64] = "integer",
+	[XP_KIND_OPT_I64] = "integer",
+	[XP_KIND_F64] = "number",
+	[XP_KIND_OPT_F64] = "number",
+	[XP_KIND_STR] = "string",
+};
+
 /* The members of the schema object of a value that is not null. */
 static void value_schema(struct xp_json *json, const struct xp_field *field)
 {
 	switch (field->kind) {
-	case XP_KIND_BOOL:
-	case XP_KIND_OPT_BOOL:
-		pair(json, "type", "boolean");
-		return;
 	case XP_KIND_TRUE:
 	case XP_KIND_FALSE:
 		xp_json_key(json, "const");
 		xp_json_bool(json, field->kind == XP_KIND_TRUE);
 		return;
+	case XP_KIND_BOOL:
+	case XP_KIND_OPT_BOOL:
 	case XP_KIND_I32:
 	case XP_KIND_I64:
 	case XP_KIND_OPT_I64:
-		pair(json, "type", "integer");
-		return;
 	case XP_KIND_F64:
 	case XP_KIND_OPT_F64:
-		pair(json, "type", "number");
-		return;
 	case XP_KIND_STR:
-		pair(json, "type", "string");
+		pair(json, "type", simple_types[field->kind]);
 		return;
 	case XP_KIND_CONST:
 		pair(json, "const", field->constant);
@@ -156,11 +170,7 @@ static void value_schema(struct xp_json *json, const struct xp_field *field)
 		array_of(json, field);
 		return;
 	case XP_KIND_COUNTS:
-		pair(json, "type", "object");
-		xp_json_key(json, "additionalProperties");
-		xp_json_begin(json, '{');
-		unsigned_schema(json, UINT64_MAX);
-		xp_json_end(json, '}');
+		counts_schema(json);
 		return;
 	case XP_KIND_JSON:
 		if (field->flags & (XP_OPEN_OBJECT | XP_OPEN_ARRAY))
