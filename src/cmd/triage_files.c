@@ -44,8 +44,8 @@ static int write_specs(struct xp_triage_run *run, const struct xp_triage *triage
 
 		if (next->kind != XP_NEXT_SPEC)
 			continue;
-		int rc = write_file(run, xp_arena_fmt(run->session->arena, "next-%u.json", finding->rank), &xp_measurement_spec_record, next->spec,
-				    &artifact, reterr);
+		int rc = write_file(run, xp_arena_fmt(run->session->arena, "next-%u.json", finding->rank), &xp_measurement_spec_record,
+				    next->spec, &artifact, reterr);
 
 		if (rc)
 			return rc;

@@ -42,6 +42,20 @@ static int read_flags(const struct xp_session *session, struct xp_triage_run *ru
 	return rc ? rc : xp_artifact_folder_check(reterr);
 }
 
+/* Why a source is not there; for a missing right with the smallest change that brings it. */
+static struct xp_triage_source refused(const struct xp_triage_run *run, enum xp_source_id id, const struct xp_err *err)
+{
+	struct xp_triage_source source = xp_source_failed(id, err, run->session->arena);
+	struct xp_feature feature;
+
+	if (source.reason != XP_REASON_NOT_PERMITTED)
+		return source;
+	xp_feature_try(xp_triage_feeds[id].feature, run->session->arena, &feature);
+	if (feature.unblock)
+		source.unblock = feature.unblock;
+	return source;
+}
+
 /* Opens the inventory of one source as an optional collector. Only a mistake of the caller fails the command. */
 static int open_source(struct xp_triage_run *run, enum xp_source_id id, struct xp_err *reterr)
 {
@@ -60,7 +74,7 @@ static int open_source(struct xp_triage_run *run, enum xp_source_id id, struct x
 	}
 	if (err.code == XP_E_INVALID_EVENT_SELECTOR || err.code == XP_E_TARGET_EXITED || err.code == XP_E_TARGET_REUSED)
 		return xp_err_move(reterr, &err);
-	run->input.sources[id] = xp_source_failed(id, &err, arena);
+	run->input.sources[id] = refused(run, id, &err);
 	return 0;
 }
 
@@ -83,19 +97,6 @@ static void free_parts(struct xp_triage_run *run)
 	}
 }
 
-static struct xp_triage_source refused(const struct xp_triage_run *run, enum xp_source_id id, const struct xp_err *err)
-{
-	struct xp_triage_source source = xp_source_failed(id, err, run->session->arena);
-	struct xp_feature feature;
-
-	if (source.reason != XP_REASON_NOT_PERMITTED)
-		return source;
-	xp_feature_try(xp_triage_feeds[id].feature, run->session->arena, &feature);
-	if (feature.unblock)
-		source.unblock = feature.unblock;
-	return source;
-}
-
 /* After the window: the value of one inventory becomes a source that rules may use, or a reason. */
 static void finish_source(struct xp_triage_run *run, size_t i)
 {
@@ -113,11 +114,14 @@ static void finish_source(struct xp_triage_run *run, size_t i)
 	}
 	if (feed->head)
 		feed->head(part->value, &run->head);
-	if (feed->take(part->value, &run->input, run->session->arena))
-		run->input.sources[part->id] = xp_source_available(part->id);
-	else
-		run->input.sources[part->id] =
-			xp_source_unavailable(part->id, XP_REASON_CAPACITY, "its table was full; what it had is in its artifact");
+	struct xp_triage_source *source = &run->input.sources[part->id];
+
+	*source = xp_source_available(part->id);
+	if (feed->take(part->value, &run->input, source, run->session->arena))
+		return;
+	source->status = XP_SOURCE_UNAVAILABLE;
+	source->reason = XP_REASON_CAPACITY;
+	source->detail = "its table was full; what it had is in its artifact";
 }
 
 static void finish_all(struct xp_triage_run *run)
@@ -264,7 +268,9 @@ static int conclude(struct xp_triage_run *run, struct xp_err *failure, struct xp
 static int run_window(struct xp_triage_run *run, struct xp_err *reterr)
 {
 	struct xp_window_bounds bounds = {
-		.duration_ms = run->request.duration_ms, .timeout_ms = run->request.timeout_ms, .max_cost = run->max_cost,
+		.duration_ms = run->request.duration_ms,
+		.timeout_ms = run->request.timeout_ms,
+		.max_cost = run->max_cost,
 	};
 	xp_auto_err failure = { 0 };
 

@@ -6,24 +6,33 @@
 
 #include "inventory/syscalls.h"
 
-static bool take_threads(void *value, struct xp_triage_input *input, struct xp_arena *arena)
+static bool take_threads(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
 {
-	input->threads = value;
-	return !input->threads->missed_threads;
-}
+	const struct xp_thread_time *threads = value;
 
-static bool take_cgroup(void *value, struct xp_triage_input *input, struct xp_arena *arena)
-{
-	input->cgroup = value;
+	if (threads->missed_threads)
+		return false;
+	input->threads = threads;
 	return true;
 }
 
-static bool take_syscalls(void *value, struct xp_triage_input *input, struct xp_arena *arena)
+static bool take_cgroup(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	input->cgroup = value;
+	source->detail = input->cgroup->moved ? "the target moved to another group in the window" : input->cgroup->note;
+	return true;
+}
+
+static bool take_syscalls(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
 {
 	const struct xp_syscalls *syscalls = value;
 
+	source->issues = syscalls->quality.issues;
+	source->n_issues = syscalls->quality.n_issues;
+	if (syscalls->collection.dropped_aggregates)
+		return false;
 	input->syscalls = xp_syscall_view_of(syscalls, arena);
-	return syscalls->collection.dropped_aggregates == 0;
+	return true;
 }
 
 static void head_syscalls(void *value, const struct xp_document *head)

@@ -8,13 +8,16 @@
 #include "triage/input.h"
 
 struct xp_triage_feed {
-	const char *inventory;	     /* name in the list of inventories; NULL: none yet, `absent` says so */
-	const char *artifact;	     /* file in the private folder */
-	enum xp_feature_id feature;  /* the right it needs */
-	const char *absent;	     /* detail when this build has no such inventory */
-	bool cuda;		     /* makes sense only for a target that maps libcuda */
-	/* Hands the finished value to the rules. False: it is incomplete, the source counts as out of capacity. */
-	bool (*take)(void *value, struct xp_triage_input *input, struct xp_arena *arena);
+	const char *inventory;	    /* name in the list of inventories; NULL: none yet, `absent` says so */
+	const char *artifact;	    /* file in the private folder */
+	enum xp_feature_id feature; /* the right it needs */
+	const char *absent;	    /* detail when this build has no such inventory */
+	bool cuda;		    /* makes sense only for a target that maps libcuda */
+	/*
+	 * Hands the finished value to the rules and its doubts to the source. False: it is incomplete, no rule may use it and the source
+	 * counts as out of capacity.
+	 */
+	bool (*take)(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena);
 	/* Fills the document head of values that have one; NULL: the value has none. */
 	void (*head)(void *value, const struct xp_document *head);
 };

@@ -153,8 +153,10 @@ static void look_at_switches(struct xp_proc_poll *poll, struct xp_proc_thread *r
 	if (!read_file(poll, row->tid, "status", buf, sizeof(buf)))
 		return;
 	xp_parse_proc_status(buf, &row->status);
-	if (first)
-		row->base_status = row->status;
+	if (!first)
+		return;
+	row->base_voluntary = row->status.voluntary;
+	row->base_involuntary = row->status.involuntary;
 }
 
 static bool grow(struct xp_proc_poll *poll)

@@ -16,19 +16,20 @@ struct xp_proc_reading {
 
 struct xp_proc_thread {
 	uint32_t tid;
-	int fd;		    /* kept schedstat, -1 = opened anew each time */
+	int fd;		     /* kept schedstat, -1 = opened anew each time */
 	bool started, ended; /* seen to come, seen to go, in the window */
-	bool known;	    /* comm and state were read at least once */
-	char state;	    /* at the last look; 0 = never */
-	char comm[64];	    /* raw bytes */
+	bool known;	     /* comm and state were read at least once */
+	char state;	     /* at the last look; 0 = never */
+	char comm[64];	     /* raw bytes */
 	uint64_t start_ticks;
 	struct xp_proc_reading base, last;
 	uint64_t moved_ns;	    /* time of the last sweep in which the counters moved */
 	uint64_t runnable_since_ns; /* since then every look showed R and unmoved counters; 0 = not so */
 	uint64_t base_faults, faults;
-	struct xp_proc_status base_status, status;
-	int64_t syscall_nr;	    /* where a thread that never moved sat at the end; -1: not read */
-	char wchan[64];		    /* kernel function it waits in; "": not read */
+	uint64_t base_voluntary, base_involuntary;
+	struct xp_proc_status status;
+	int64_t syscall_nr; /* where a thread that never moved sat at the end; -1: not read */
+	char wchan[64];	    /* kernel function it waits in; "": not read */
 };
 
 struct xp_proc_poll;

@@ -137,7 +137,9 @@ static void add_node(struct xp_tree *tree, const struct seen *seen, bool started
 		return;
 	struct xp_tree_node *node = &tree->nodes[tree->n++];
 
-	*node = (struct xp_tree_node){ .pid = seen->pid, .ppid = seen->stat.ppid, .start_ticks = seen->stat.start_ticks, .started = started };
+	*node = (struct xp_tree_node){
+		.pid = seen->pid, .ppid = seen->stat.ppid, .start_ticks = seen->stat.start_ticks, .started = started
+	};
 	memcpy(node->comm, seen->stat.comm, sizeof(node->comm));
 	node->last_ns = process_cpu(node->pid);
 	node->base_ns = started ? 0 : node->last_ns;

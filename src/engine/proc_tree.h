@@ -24,8 +24,8 @@ struct xp_tree {
 	uint32_t root;
 	struct xp_tree_node *nodes; /* XP_TREE_MAX_NODES places */
 	size_t n;
-	uint32_t total;		    /* descendants, also those without a place */
-	bool complete;		    /* the walk did not stop at XP_TREE_MAX_SCAN processes */
+	uint32_t total;				  /* descendants, also those without a place */
+	bool complete;				  /* the walk did not stop at XP_TREE_MAX_SCAN processes */
 	uint64_t base_reaped_ticks, reaped_ticks; /* CPU time of the root's children that were waited for */
 };
 

@@ -7,11 +7,11 @@
 #include "base/arena.h"
 
 struct xp_cgroup_place {
-	int version;		/* enum xp_cgroup_version */
-	const char *path;	/* from /proc/PID/cgroup */
-	const char *directory;	/* of the group, openable */
-	size_t mount_len;	/* directory up to here is the mount's root */
-	bool hidden_above;	/* the mount shows only a part of the hierarchy */
+	int version;	       /* enum xp_cgroup_version */
+	const char *path;      /* from /proc/PID/cgroup */
+	const char *directory; /* of the group, openable */
+	size_t mount_len;      /* directory up to here is the mount's root */
+	bool hidden_above;     /* the mount shows only a part of the hierarchy */
 };
 
 /*
@@ -26,7 +26,7 @@ bool xp_cgroup_has(const char *directory, uint32_t pid);
 /* Numbers of one group's files; unset: the kernel does not report it. */
 struct xp_cgroup_reading {
 	bool has_quota, has_stat;
-	int64_t quota_us;	/* -1: no limit */
+	int64_t quota_us; /* -1: no limit */
 	uint64_t period_us;
 	uint64_t periods, throttled_periods, throttled_ns;
 };

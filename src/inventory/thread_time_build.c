@@ -48,8 +48,8 @@ static struct xp_thread_row make_row(const struct xp_thread_readings *in, const 
 	row.runqueue_ns += row.waiting_ns;
 	row.blocked_ns -= row.waiting_ns;
 	row.major_faults = minus(from->faults, from->base_faults);
-	row.voluntary_switches = minus(from->status.voluntary, from->base_status.voluntary);
-	row.involuntary_switches = minus(from->status.involuntary, from->base_status.involuntary);
+	row.voluntary_switches = minus(from->status.voluntary, from->base_voluntary);
+	row.involuntary_switches = minus(from->status.involuntary, from->base_involuntary);
 	row.active = row.on_cpu_ns * 100 >= window_ns || row.voluntary_switches * 1000000000u >= window_ns * BLOCKS_PER_SECOND;
 	row.cpus_allowed = from->status.cpus_allowed[0] ? xp_arena_str(arena, from->status.cpus_allowed) : NULL;
 	if (from->syscall_nr >= 0 && from->syscall_nr <= UINT32_MAX)

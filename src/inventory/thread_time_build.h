@@ -19,7 +19,7 @@ struct xp_thread_readings {
 	uint64_t process_major_faults;
 	const struct xp_tree *tree;
 	const char *threads_pattern;
-	const struct xp_regex *threads;	  /* NULL: every thread is listed */
+	const struct xp_regex *threads; /* NULL: every thread is listed */
 };
 
 /* 0, or INVALID_EVENT_SELECTOR when the regex exceeds its match limit on a name. Value and text in the arena. */

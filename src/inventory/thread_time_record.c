@@ -19,7 +19,8 @@ static const struct xp_field row_fields[] = {
 	XP_FIELD(xp_thread_row, ended, BOOL, "seen to end in the window"),
 	XP_FIELD(xp_thread_row, active, BOOL, "on a CPU for 1 % of the window, or blocked and woken five times a second"),
 	XP_FIELD(xp_thread_row, cpus_allowed, STR, "CPUs it may run on", .flags = XP_NULLABLE),
-	XP_FIELD(xp_thread_row, syscall_number, OPT_U32, "of a thread that never moved: the syscall it sits in; null: it moved, or not readable"),
+	XP_FIELD(xp_thread_row, syscall_number, OPT_U32,
+		 "of a thread that never moved: the syscall it sits in; null: it moved, or not readable"),
 	XP_FIELD(xp_thread_row, wait_channel, STR, "of a thread that never moved: the kernel function it waits in", .flags = XP_NULLABLE),
 };
 static const struct xp_record row_record = XP_RECORD("ThreadTimeRow", xp_thread_row, row_fields, "one thread");
@@ -52,7 +53,8 @@ static const struct xp_field fields[] = {
 	XP_FIELD(xp_thread_time, started, U32, "seen to start"),
 	XP_FIELD(xp_thread_time, ended, U32, "seen to end"),
 	XP_FIELD(xp_thread_time, process_cpu_ns, OPT_U64, "CPU time of the process by its own clock"),
-	XP_FIELD(xp_thread_time, vanished_cpu_ns, U64, "CPU time that no reading of a thread shows: threads that came and went between two readings"),
+	XP_FIELD(xp_thread_time, vanished_cpu_ns, U64,
+		 "CPU time that no reading of a thread shows: threads that came and went between two readings"),
 	XP_FIELD(xp_thread_time, on_cpu_ns, U64, "sum over threads"),
 	XP_FIELD(xp_thread_time, runqueue_ns, U64, "sum over threads"),
 	XP_FIELD(xp_thread_time, blocked_ns, U64, "sum over threads"),

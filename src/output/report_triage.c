@@ -99,12 +99,14 @@ static void syscalls_section(const struct xp_triage *t, struct xp_text *out)
 	if (!calls)
 		return;
 	label(out, "syscalls");
-	xp_text_fmt(out, "%" PRIu64 " calls, %" PRIu64 " failed, %" PRIu64 " open at the end\n", calls->calls, calls->errors, calls->open_at_end);
+	xp_text_fmt(out, "%" PRIu64 " calls, %" PRIu64 " failed, %" PRIu64 " open at the end\n", calls->calls, calls->errors,
+		    calls->open_at_end);
 	for (size_t i = 0; i < calls->n_top && i < MAX_SYSCALLS; i++) {
 		const struct xp_triage_top_syscall *call = &calls->top[i];
 
-		xp_text_fmt(out, "%*s%-18s %9" PRIu64 " calls, total %9s, longest %9s\n", LABEL, "", call->syscall_name ? call->syscall_name : "(unnamed)",
-			    call->count, xp_human_ns(total, (double)call->total_ns), xp_human_ns(most, (double)call->max_ns));
+		xp_text_fmt(out, "%*s%-18s %9" PRIu64 " calls, total %9s, longest %9s\n", LABEL, "",
+			    call->syscall_name ? call->syscall_name : "(unnamed)", call->count, xp_human_ns(total, (double)call->total_ns),
+			    xp_human_ns(most, (double)call->max_ns));
 	}
 }
 
@@ -117,7 +119,8 @@ static void evidence_line(const struct xp_finding *finding, struct xp_text *out)
 	json_t *value;
 	unsigned shown = 0;
 
-	json_object_foreach(finding->evidence, key, value) {
+	json_object_foreach(finding->evidence, key, value)
+	{
 		size_t len = strlen(key);
 		bool time = len > 3 && !strcmp(key + len - 3, "_ns");
 
@@ -148,7 +151,8 @@ static unsigned list_lines(const struct xp_finding *finding, const char *key, st
 	unsigned lines = 0;
 	size_t i;
 
-	json_array_foreach(list, i, entry) {
+	json_array_foreach(list, i, entry)
+	{
 		const char *call = json_string_value(json_object_get(entry, "syscall_name"));
 		const char *channel = json_string_value(json_object_get(entry, "wait_channel"));
 		json_t *age = json_object_get(entry, "age_ns");
@@ -157,7 +161,8 @@ static unsigned list_lines(const struct xp_finding *finding, const char *key, st
 			continue;
 		xp_text_fmt(out, "%*sthread ", INDENT, "");
 		xp_human_text(out, json_string_value(json_object_get(entry, "thread_name")), NAME);
-		xp_text_fmt(out, " (%" JSON_INTEGER_FORMAT ") in %s", json_integer_value(json_object_get(entry, "tid")), call ? call : "the kernel");
+		xp_text_fmt(out, " (%" JSON_INTEGER_FORMAT ") in %s", json_integer_value(json_object_get(entry, "tid")),
+			    call ? call : "the kernel");
 		if (channel) {
 			xp_text_str(out, ", ");
 			xp_human_text(out, channel, 30);

@@ -141,8 +141,8 @@ static struct gaps find_gaps(const struct xp_triage_input *input, struct xp_aren
 static void add_cost_issues(const struct xp_cost *cost, struct xp_issues *issues)
 {
 	if (cost->limit_reached)
-		xp_issue_add(issues, "cost_limit_reached", XP_CAUTION, NULL, "the window ended early: it cost more than %.3f of the target's CPU time",
-			     cost->limit);
+		xp_issue_add(issues, "cost_limit_reached", XP_CAUTION, NULL,
+			     "the window ended early: it cost more than %.3f of the target's CPU time", cost->limit);
 	else if (cost->cpu_share.set && cost->cpu_share.v > HIGH_COST)
 		xp_issue_add(issues, "high_cost", XP_CAUTION, NULL, "the triage took %.3f of the target's CPU time", cost->cpu_share.v);
 }
@@ -170,8 +170,8 @@ static struct xp_quality judge(const struct xp_triage_parts *parts, struct xp_ar
 		if (input->sources[id].status == XP_SOURCE_UNAVAILABLE)
 			json_array_append_new(missing, json_string(input->sources[id].name));
 	if (json_array_size(missing))
-		xp_issue_add(&issues, "sources_missing", XP_INFO, json_pack("{s:O}", "sources", missing), "%zu of %d sources are unavailable",
-			     json_array_size(missing), XP_SOURCE_COUNT);
+		xp_issue_add(&issues, "sources_missing", XP_INFO, json_pack("{s:O}", "sources", missing),
+			     "%zu of %d sources are unavailable", json_array_size(missing), XP_SOURCE_COUNT);
 	json_decref(missing);
 	return xp_quality_of(&issues);
 }

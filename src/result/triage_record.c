@@ -95,7 +95,8 @@ static const struct xp_field fields[] = {
 	XP_FIELD_PTR(xp_triage, target, &xp_target_id_record, "null: several processes", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage, name, STR, "--name", .flags = XP_NULLABLE),
 	XP_FIELD_OBJ(xp_triage, window, &window_record, "the one window of all sources"),
-	XP_FIELD_LIST(xp_triage, sources, &xp_triage_source_record, "always the same eight, in order", .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
+	XP_FIELD_LIST(xp_triage, sources, &xp_triage_source_record, "always the same eight, in order",
+		      .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage, summary, &summary_record, "the window in numbers; null: several processes", .flags = XP_NULLABLE),
 	XP_FIELD_PTRS(xp_triage, findings, &xp_finding_record, "most of the window first, at most 12"),
 	XP_FIELD(xp_triage, findings_total, U32, "before the cut"),
@@ -107,7 +108,8 @@ static const struct xp_field fields[] = {
 	XP_FIELD_PTR(xp_triage, cost, &xp_cost_record, "what the capture cost the target", .flags = XP_NULLABLE),
 	XP_FIELD_LIST(xp_triage, warnings, &xp_warning_record, "what the reader must know"),
 };
-const struct xp_record xp_triage_record = XP_RECORD("TriageResult", xp_triage, fields, "where the window of a process went, and what to do next");
+const struct xp_record xp_triage_record =
+	XP_RECORD("TriageResult", xp_triage, fields, "where the window of a process went, and what to do next");
 
 static const struct xp_field file_fields[] = {
 	XP_FIELD(xp_triage_file, rank, U32, "finding that proposes it"),
@@ -124,4 +126,5 @@ static const struct xp_field index_fields[] = {
 	XP_FIELD_LIST(xp_triage_index, sources, &xp_triage_source_record, "each with its artifact"),
 	XP_FIELD_LIST(xp_triage_index, specs, &file_record, "proposed specs"),
 };
-const struct xp_record xp_triage_index_record = XP_RECORD("TriageIndex", xp_triage_index, index_fields, "where everything of a triage lies");
+const struct xp_record xp_triage_index_record =
+	XP_RECORD("TriageIndex", xp_triage_index, index_fields, "where everything of a triage lies");

@@ -8,7 +8,7 @@
 
 struct xp_triage_check {
 	const char *name;
-	int status, reason; /* enum xp_source_status, enum xp_source_reason */
+	int status, reason;		  /* enum xp_source_status, enum xp_source_reason */
 	const struct xp_feature *feature; /* the right that was tried; NULL: none is needed or the build has no such source */
 };
 

@@ -27,13 +27,15 @@ void xp_next_off_cpu(const struct xp_triage_input *input, struct xp_findings *li
 	else if (tid)
 		xp_next_action(list, finding, "collect_off_cpu", stack, look, "look where in the kernel the thread waits (as root)");
 	else
-		xp_next_action(list, finding, "collect_off_cpu", NULL, NULL, "collect blocked stacks; this build of xprobe has no --off-cpu");
+		xp_next_action(list, finding, "collect_off_cpu", NULL, NULL,
+			       "collect blocked stacks; this build of xprobe has no --off-cpu");
 }
 
 void xp_next_triage_tree(const struct xp_triage_input *input, struct xp_findings *list, struct xp_finding *finding)
 {
 	const char *pid = xp_arena_fmt(list->arena, "%u", input->target.pid);
-	const char *busiest = xp_arena_fmt(list->arena, "%u", input->threads->n_children ? input->threads->children[0].pid : input->target.pid);
+	const char *busiest =
+		xp_arena_fmt(list->arena, "%u", input->threads->n_children ? input->threads->children[0].pid : input->target.pid);
 	const char *const child[] = { "xprobe", "measure", "--pid", busiest, "--triage", "--duration-ms", "2000", NULL };
 
 	xp_next_action(list, finding, "triage_tree", xp_arena_fmt(list->arena, "descendants of %s", pid), child,

@@ -32,12 +32,12 @@ struct xp_finding {
 	struct xp_interval window_share_interval_95;
 	int confidence;
 	const char *message;
-	json_t *evidence;  /* owned by the arena */
-	void *next;	   /* struct xp_next_spec or xp_next_action */
+	json_t *evidence; /* owned by the arena */
+	void *next;	  /* struct xp_next_spec or xp_next_action */
 	/* Not written: */
-	uint32_t tid;	   /* thread the finding is about; 0: none */
-	bool fallback;	   /* kept only when no other finding is above 0.20 */
-	bool taken;	   /* absorbed by another one */
+	uint32_t tid;  /* thread the finding is about; 0: none */
+	bool fallback; /* kept only when no other finding is above 0.20 */
+	bool taken;    /* absorbed by another one */
 };
 extern const struct xp_record xp_finding_record; /* "Finding" */
 

@@ -11,10 +11,10 @@
 struct xp_triage_input {
 	struct xp_target_id target;
 	uint64_t window_ns;
-	bool tree;		/* --tree: descendants are targets of their own */
-	bool python;		/* the target maps a Python interpreter */
-	bool can_sample;	/* this build has `measure --cpu-sample` */
-	uint32_t forked;	/* processes forked in the window, as far as seen */
+	bool tree;	 /* --tree: descendants are targets of their own */
+	bool python;	 /* the target maps a Python interpreter */
+	bool can_sample; /* this build has `measure --cpu-sample` */
+	uint32_t forked; /* processes forked in the window, as far as seen */
 	const struct xp_thread_time *threads;
 	const struct xp_cgroup *cgroup;
 	const struct xp_syscall_view *syscalls;

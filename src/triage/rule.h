@@ -16,9 +16,9 @@ struct xp_take {
 enum { XP_MAX_FINDINGS = 12 };
 
 struct xp_rule {
-	const char *code;	    /* of its findings */
-	unsigned order;		    /* rules run by this number, contract 14.1's order; gaps are for rules to come */
-	unsigned needs;		    /* bits 1 << enum xp_source_id: without them it does not run */
+	const char *code;	     /* of its findings */
+	unsigned order;		     /* rules run by this number, contract 14.1's order; gaps are for rules to come */
+	unsigned needs;		     /* bits 1 << enum xp_source_id: without them it does not run */
 	const struct xp_take *takes; /* ends with code NULL; NULL: nothing */
 	void (*run)(const struct xp_triage_input *input, struct xp_findings *out);
 };

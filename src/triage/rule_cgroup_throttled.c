@@ -54,8 +54,10 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		       (double)input->window_ns / 1e6);
 	const char *slash = level->path[1] ? "/" : "";
 	xp_next_action(out, finding, "raise_cpu_quota",
-		       xp_arena_fmt(out->arena, "%s%s%s", level->path, slash, input->cgroup->version == XP_CGROUP_V2 ? "cpu.max" : "cpu.cfs_quota_us"),
-		       NULL, "raise or remove the CPU limit of the group%s", level->level ? ", which is an ancestor of the target's own" : "");
+		       xp_arena_fmt(out->arena, "%s%s%s", level->path, slash,
+				    input->cgroup->version == XP_CGROUP_V2 ? "cpu.max" : "cpu.cfs_quota_us"),
+		       NULL, "raise or remove the CPU limit of the group%s",
+		       level->level ? ", which is an ancestor of the target's own" : "");
 }
 
 const struct xp_rule xp_rule_cgroup_throttled = {

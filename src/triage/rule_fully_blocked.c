@@ -98,8 +98,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	struct xp_finding *finding = xp_finding_add(out, "fully_blocked", subject->name, 1, evidence);
 
 	finding->tid = subject->tid;
-	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name, state_words(subject),
-		       call ? " in " : "", call ? call : "");
+	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name,
+		       state_words(subject), call ? " in " : "", call ? call : "");
 	xp_next_off_cpu(input, out, finding, subject->tid);
 }
 

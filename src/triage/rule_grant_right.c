@@ -17,7 +17,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		json_object_set_new(evidence, "object", source->object ? xp_json_text(source->object) : json_null());
 		struct xp_finding *finding = xp_finding_add(out, "grant_right", source->name, -1, evidence);
 
-		xp_finding_say(out, finding, "source %s was refused%s%s", source->name, source->call ? " by " : "", source->call ? source->call : "");
+		xp_finding_say(out, finding, "source %s was refused%s%s", source->name, source->call ? " by " : "",
+			       source->call ? source->call : "");
 		xp_next_action(out, finding, "grant_right", source->object, NULL, "%s",
 			       source->unblock ? source->unblock : "`xprobe doctor` tries each right and names the missing one");
 	}

@@ -23,7 +23,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 
 	finding->tid = most ? most->tid : 0;
 	xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk", per_second);
-	xp_next_action(out, finding, "check_memory", NULL, NULL, "check for too little memory, swapping, or files that are mapped and not cached");
+	xp_next_action(out, finding, "check_memory", NULL, NULL,
+		       "check for too little memory, swapping, or files that are mapped and not cached");
 }
 
 const struct xp_rule xp_rule_major_faults = {

@@ -71,7 +71,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	xp_finding_say(out, finding, "thread %s could run and waited %.0f ms of %.0f ms for a CPU", thread->name, (double)most / 1e6,
 		       (double)input->window_ns / 1e6);
 	xp_next_action(out, finding, "reduce_cpu_contention", cpus ? xp_arena_fmt(out->arena, "CPUs %s", cpus) : NULL, NULL,
-		       "%u runnable thread%s of the target: want %.1f CPUs, may use %u (%s)%s", n, n == 1 ? "" : "s", wanted, n_cpus, cpus ? cpus : "not readable",
+		       "%u runnable thread%s of the target: want %.1f CPUs, may use %u (%s)%s", n, n == 1 ? "" : "s", wanted, n_cpus,
+		       cpus ? cpus : "not readable",
 		       n_cpus && wanted > n_cpus ? ": use fewer threads or allow more CPUs" : ": other processes compete for them");
 }
 

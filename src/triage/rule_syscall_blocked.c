@@ -51,7 +51,10 @@ static unsigned collect(const struct xp_triage_input *input, struct candidate *r
 		if (!thread || !thread->active || xp_input_share(input, blocked_in(thread, use)) < LEAST_SHARE)
 			continue;
 		struct candidate found = {
-			.use = use, .thread = thread, .blocked_ns = blocked_in(thread, use), .threads = 1,
+			.use = use,
+			.thread = thread,
+			.blocked_ns = blocked_in(thread, use),
+			.threads = 1,
 			.waiting = is_waiting(use->name) && xp_input_share(input, thread->on_cpu_ns) < POOL_CPU_SHARE,
 		};
 		while (at < n && strcmp(rows[at].use->name, use->name))

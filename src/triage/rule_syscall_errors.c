@@ -21,8 +21,9 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		json_object_set_new(evidence, "most_frequent_errno", sum->top_errno ? json_string(sum->top_errno) : json_null());
 		struct xp_finding *finding = xp_finding_add(out, "syscall_errors", sum->name, share, evidence);
 
-		xp_finding_say(out, finding, "%llu of %llu calls of %s failed%s%s", (unsigned long long)errors, (unsigned long long)sum->calls,
-			       sum->name, sum->top_errno ? ", mostly with " : "", sum->top_errno ? sum->top_errno : "");
+		xp_finding_say(out, finding, "%llu of %llu calls of %s failed%s%s", (unsigned long long)errors,
+			       (unsigned long long)sum->calls, sum->name, sum->top_errno ? ", mostly with " : "",
+			       sum->top_errno ? sum->top_errno : "");
 		xp_next_syscall(out, finding, &input->target, sum->name, xp_input_per_second(input, sum->calls));
 	}
 }

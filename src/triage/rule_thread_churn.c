@@ -29,7 +29,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		return;
 	json_t *evidence = json_object(), *calls = clone_calls(input->syscalls);
 	json_object_set_new(evidence, "vanished_cpu_ns", xp_json_count(threads->vanished_cpu_ns));
-	json_object_set_new(evidence, "process_cpu_ns", threads->process_cpu_ns.set ? xp_json_count(threads->process_cpu_ns.v) : json_null());
+	json_object_set_new(evidence, "process_cpu_ns",
+			    threads->process_cpu_ns.set ? xp_json_count(threads->process_cpu_ns.v) : json_null());
 	json_object_set_new(evidence, "started_seen", xp_json_count(threads->started));
 	json_object_set_new(evidence, "ended_seen", xp_json_count(threads->ended));
 	json_object_set_new(evidence, "clone_calls", calls);
@@ -38,8 +39,10 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	bool counted = made >= threads->started && made > 0;
 	struct xp_finding *finding = xp_finding_add(out, "thread_churn", "short-lived threads", share, evidence);
 
-	xp_finding_say(out, finding, "%s%llu threads were started in the window; those that came and went between two readings used %.0f ms of CPU time",
-		       counted ? "" : "at least ", counted ? (unsigned long long)made : threads->started, (double)threads->vanished_cpu_ns / 1e6);
+	xp_finding_say(out, finding,
+		       "%s%llu threads were started in the window; those that came and went between two readings used %.0f ms of CPU time",
+		       counted ? "" : "at least ", counted ? (unsigned long long)made : threads->started,
+		       (double)threads->vanished_cpu_ns / 1e6);
 	xp_next_cpu_samples(input, out, finding, 0);
 }
 

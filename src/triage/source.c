@@ -5,14 +5,9 @@
 #include <errno.h>
 
 const char *const xp_source_names[XP_SOURCE_COUNT] = {
-	[XP_SOURCE_THREADS] = "threads",
-	[XP_SOURCE_CGROUP] = "cgroup",
-	[XP_SOURCE_CPU_SAMPLES] = "cpu_samples",
-	[XP_SOURCE_OFF_CPU] = "off_cpu",
-	[XP_SOURCE_SYSCALLS] = "syscalls",
-	[XP_SOURCE_GPU] = "gpu",
-	[XP_SOURCE_CUDA_KERNELS] = "cuda_kernels",
-	[XP_SOURCE_CUDA_COPIES] = "cuda_copies",
+	[XP_SOURCE_THREADS] = "threads",	   [XP_SOURCE_CGROUP] = "cgroup",	    [XP_SOURCE_CPU_SAMPLES] = "cpu_samples",
+	[XP_SOURCE_OFF_CPU] = "off_cpu",	   [XP_SOURCE_SYSCALLS] = "syscalls",	    [XP_SOURCE_GPU] = "gpu",
+	[XP_SOURCE_CUDA_KERNELS] = "cuda_kernels", [XP_SOURCE_CUDA_COPIES] = "cuda_copies",
 };
 const char *const xp_source_status_names[XP_SOURCE_STATUS_COUNT] = {
 	[XP_SOURCE_AVAILABLE] = "available",

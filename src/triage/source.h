@@ -7,8 +7,15 @@
 #include "target/rights.h"
 
 enum xp_source_id {
-	XP_SOURCE_THREADS, XP_SOURCE_CGROUP, XP_SOURCE_CPU_SAMPLES, XP_SOURCE_OFF_CPU, XP_SOURCE_SYSCALLS, XP_SOURCE_GPU,
-	XP_SOURCE_CUDA_KERNELS, XP_SOURCE_CUDA_COPIES, XP_SOURCE_COUNT
+	XP_SOURCE_THREADS,
+	XP_SOURCE_CGROUP,
+	XP_SOURCE_CPU_SAMPLES,
+	XP_SOURCE_OFF_CPU,
+	XP_SOURCE_SYSCALLS,
+	XP_SOURCE_GPU,
+	XP_SOURCE_CUDA_KERNELS,
+	XP_SOURCE_CUDA_COPIES,
+	XP_SOURCE_COUNT
 };
 extern const char *const xp_source_names[XP_SOURCE_COUNT];
 
@@ -16,8 +23,18 @@ enum xp_source_status { XP_SOURCE_AVAILABLE, XP_SOURCE_UNAVAILABLE, XP_SOURCE_ST
 extern const char *const xp_source_status_names[XP_SOURCE_STATUS_COUNT];
 
 enum xp_source_reason {
-	XP_REASON_NONE = -1, XP_REASON_NOT_PERMITTED, XP_REASON_ABSENT, XP_REASON_CAPACITY, XP_REASON_NOT_CUDA, XP_REASON_NO_CONTEXT,
-	XP_REASON_TARGET_BUSY, XP_REASON_CUPTI_BUSY, XP_REASON_COLLECTION_DEAD, XP_REASON_TIMEOUT, XP_REASON_UNSUPPORTED, XP_REASON_FAILED,
+	XP_REASON_NONE = -1,
+	XP_REASON_NOT_PERMITTED,
+	XP_REASON_ABSENT,
+	XP_REASON_CAPACITY,
+	XP_REASON_NOT_CUDA,
+	XP_REASON_NO_CONTEXT,
+	XP_REASON_TARGET_BUSY,
+	XP_REASON_CUPTI_BUSY,
+	XP_REASON_COLLECTION_DEAD,
+	XP_REASON_TIMEOUT,
+	XP_REASON_UNSUPPORTED,
+	XP_REASON_FAILED,
 	XP_REASON_COUNT
 };
 extern const char *const xp_source_reason_names[XP_REASON_COUNT];
@@ -29,7 +46,7 @@ struct xp_triage_source {
 	const struct xp_artifact *artifact; /* NULL: none was written */
 	const struct xp_issue *issues;
 	size_t n_issues;
-	const char *unblock;		    /* not written: the smallest change that makes it available, NULL when unknown */
+	const char *unblock; /* not written: the smallest change that makes it available, NULL when unknown */
 };
 extern const struct xp_record xp_triage_source_record; /* "TriageSource" */
 

@@ -16,7 +16,7 @@ struct xp_call_sum {
 	bool compat;
 	const char *name;
 	uint64_t calls, errors, again, interrupted, total_ns, max_ns; /* again: EAGAIN among errors */
-	const char *top_errno; /* most frequent but EAGAIN; NULL: none */
+	const char *top_errno;					      /* most frequent but EAGAIN; NULL: none */
 };
 
 /* One syscall of one thread; a call that was still open counts its time in the window. */

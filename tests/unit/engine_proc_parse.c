@@ -44,7 +44,8 @@ static void status_keys_are_whole_words(void **state)
 	struct xp_proc_status status = { .voluntary = 5 };
 
 	xp_parse_proc_status("Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-3,8\nvoluntary_ctxt_switches:\t101\n"
-			     "nonvoluntary_ctxt_switches:\t103\n", &status);
+			     "nonvoluntary_ctxt_switches:\t103\n",
+			     &status);
 	assert_int_equal(status.voluntary, 101);
 	assert_int_equal(status.involuntary, 103);
 	assert_string_equal(status.cpus_allowed, "0-3,8");
@@ -65,8 +66,10 @@ static void cpu_lists_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_survives_hostile_names), cmocka_unit_test(broken_text_is_told),
-		cmocka_unit_test(status_keys_are_whole_words), cmocka_unit_test(cpu_lists_count),
+		cmocka_unit_test(stat_survives_hostile_names),
+		cmocka_unit_test(broken_text_is_told),
+		cmocka_unit_test(status_keys_are_whole_words),
+		cmocka_unit_test(cpu_lists_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

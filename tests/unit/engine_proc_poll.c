@@ -194,8 +194,9 @@ static void descendants_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_come_and_go), cmocka_unit_test(few_descriptors_tell_the_same),
-		cmocka_unit_test(full_table_is_counted), cmocka_unit_test(gone_process_is_told), cmocka_unit_test(descendants_are_counted),
+		cmocka_unit_test(threads_come_and_go),	   cmocka_unit_test(few_descriptors_tell_the_same),
+		cmocka_unit_test(full_table_is_counted),   cmocka_unit_test(gone_process_is_told),
+		cmocka_unit_test(descendants_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,10 +283,16 @@ static void the_tightest_limit_wins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(v1_counts_ns), TREE_TEST(v2_counts_us), TREE_TEST(hybrid_uses_the_v1_cpu_line),
-		TREE_TEST(mounts_of_a_subtree_and_escapes), TREE_TEST(namespace_with_a_foreign_root),
-		TREE_TEST(outside_of_the_namespace_is_said), TREE_TEST(a_directory_without_the_pid_is_not_used),
-		TREE_TEST(the_targets_own_mounts_are_the_last_resort), TREE_TEST(nothing_mounted_is_said), TREE_TEST(the_tightest_limit_wins),
+		TREE_TEST(v1_counts_ns),
+		TREE_TEST(v2_counts_us),
+		TREE_TEST(hybrid_uses_the_v1_cpu_line),
+		TREE_TEST(mounts_of_a_subtree_and_escapes),
+		TREE_TEST(namespace_with_a_foreign_root),
+		TREE_TEST(outside_of_the_namespace_is_said),
+		TREE_TEST(a_directory_without_the_pid_is_not_used),
+		TREE_TEST(the_targets_own_mounts_are_the_last_resort),
+		TREE_TEST(nothing_mounted_is_said),
+		TREE_TEST(the_tightest_limit_wins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,9 @@
 
 static struct xp_proc_thread row(uint32_t tid, const char *name, uint64_t cpu_ms, uint64_t wait_ms)
 {
-	struct xp_proc_thread made = { .tid = tid, .known = true, .state = 'S', .syscall_nr = -1, .base = { .t_ns = 100 * MS }, .last = { .t_ns = 1100 * MS } };
+	struct xp_proc_thread made = {
+		.tid = tid, .known = true, .state = 'S', .syscall_nr = -1, .base = { .t_ns = 100 * MS }, .last = { .t_ns = 1100 * MS }
+	};
 
 	snprintf(made.comm, sizeof(made.comm), "%s", name);
 	made.last.sched.cpu_ns = cpu_ms * MS;
@@ -27,7 +29,12 @@ static struct xp_thread_time *build(struct xp_arena *arena, const struct xp_proc
 				    const struct xp_regex *regex)
 {
 	struct xp_thread_readings in = {
-		.pid = 7, .start_ns = 100 * MS, .end_ns = 1100 * MS, .rows = rows, .n = n, .threads = regex,
+		.pid = 7,
+		.start_ns = 100 * MS,
+		.end_ns = 1100 * MS,
+		.rows = rows,
+		.n = n,
+		.threads = regex,
 		.process_cpu_ns = XP_SOME(process_ms * MS),
 	};
 	struct xp_thread_time *value = NULL;
@@ -45,7 +52,7 @@ static void time_adds_up(void **state)
 	rows[3].status.voluntary = 4;
 	struct xp_thread_time *value = build(arena, rows, 4, 909, NULL);
 
-	assert_int_equal(value->threads[0].tid, 13); /* on-CPU + run-queue decides */
+	assert_int_equal(value->threads[0].tid, 13);		   /* on-CPU + run-queue decides */
 	assert_int_equal(value->threads[0].runqueue_ns, 400 * MS); /* clamped to the wall */
 	assert_int_equal(value->threads[0].blocked_ns, 0);
 	assert_int_equal(value->threads[1].blocked_ns, 500 * MS);
@@ -140,8 +147,11 @@ static void filter_lists_some_and_accounts_for_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_adds_up), cmocka_unit_test(long_wait_is_not_blocked), cmocka_unit_test(vanished_is_what_no_thread_shows),
-		cmocka_unit_test(patterns_are_bounded), cmocka_unit_test(filter_lists_some_and_accounts_for_all),
+		cmocka_unit_test(time_adds_up),
+		cmocka_unit_test(long_wait_is_not_blocked),
+		cmocka_unit_test(vanished_is_what_no_thread_shows),
+		cmocka_unit_test(patterns_are_bounded),
+		cmocka_unit_test(filter_lists_some_and_accounts_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,21 +37,40 @@ static int set_up(void **state)
 	s->arena = xp_arena_new();
 	s->warnings.arena = s->arena;
 	for (int i = 0; i < 64; i++)
-		s->rows[i] = (struct xp_thread_row){ .tid = 4194304 + i, .name = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4x", .name_pattern = "p",
-						     .state = "R", .on_cpu_ns = 950 * MS, .runqueue_ns = 1050 * MS, .active = true };
+		s->rows[i] = (struct xp_thread_row){ .tid = 4194304 + i,
+						     .name = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4x",
+						     .name_pattern = "p",
+						     .state = "R",
+						     .on_cpu_ns = 950 * MS,
+						     .runqueue_ns = 1050 * MS,
+						     .active = true };
 	for (int i = 0; i < 16; i++)
 		s->groups[i] = (struct xp_thread_group){ .name_pattern = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4#", .threads = 4000 };
 	for (int i = 0; i < 8; i++) {
 		s->sums[i] = (struct xp_call_sum){ .name = calls[i], .calls = 1000003, .errors = 1000003, .total_ns = 9000 * MS };
-		s->uses[i] = (struct xp_call_use){ .tid = 4194304, .thread_name = "x", .name = calls[i], .calls = 1000003, .total_ns = 900 * MS };
+		s->uses[i] = (struct xp_call_use){
+			.tid = 4194304, .thread_name = "x", .name = calls[i], .calls = 1000003, .total_ns = 900 * MS
+		};
 	}
-	s->time = (struct xp_thread_time){ .count = 64, .active = 64, .threads = s->rows, .n_threads = 64, .groups = s->groups, .n_groups = 16,
-					   .vanished_cpu_ns = 900 * MS, .major_faults = 1000003, .cpus_allowed = "0-1" };
+	s->time = (struct xp_thread_time){ .count = 64,
+					   .active = 64,
+					   .threads = s->rows,
+					   .n_threads = 64,
+					   .groups = s->groups,
+					   .n_groups = 16,
+					   .vanished_cpu_ns = 900 * MS,
+					   .major_faults = 1000003,
+					   .cpus_allowed = "0-1" };
 	s->view = (struct xp_syscall_view){ .calls = 8000024, .sums = s->sums, .n_sums = 8, .uses = s->uses, .n_uses = 8 };
 	s->parts = (struct xp_triage_parts){
-		.session_id = "xp_triage_88_9c3e0d55", .status = XP_COMPLETED, .requested_ms = 2000, .warnings = &s->warnings,
+		.session_id = "xp_triage_88_9c3e0d55",
+		.status = XP_COMPLETED,
+		.requested_ms = 2000,
+		.warnings = &s->warnings,
 		.window = { .opened = true, .start_ns = 71200331122, .end_ns = 73200331122, .end = XP_END_DURATION },
-		.input = { .target = { .pid = 4194304, .process_start_time = 8812345 }, .window_ns = 2000 * MS, .threads = &s->time,
+		.input = { .target = { .pid = 4194304, .process_start_time = 8812345 },
+			   .window_ns = 2000 * MS,
+			   .threads = &s->time,
 			   .syscalls = &s->view },
 	};
 	for (int id = 0; id < XP_SOURCE_COUNT; id++)
@@ -89,7 +108,9 @@ static json_t *parsed(struct scene *s, const struct xp_triage *triage, size_t *r
 
 static void sources_and_gaps(void **state)
 {
-	static const char *const names[] = { "threads", "cgroup", "cpu_samples", "off_cpu", "syscalls", "gpu", "cuda_kernels", "cuda_copies" };
+	static const char *const names[] = {
+		"threads", "cgroup", "cpu_samples", "off_cpu", "syscalls", "gpu", "cuda_kernels", "cuda_copies"
+	};
 	struct scene *s = *state;
 	json_t *document = parsed(s, xp_triage_assemble(&s->parts, s->arena), NULL), *sources = json_object_get(document, "sources");
 	unsigned gaps = 0;
@@ -106,8 +127,8 @@ static void sources_and_gaps(void **state)
 	assert_true(json_is_null(json_object_get(summary, "gpu")));
 	json_t *entry;
 	size_t i;
-	json_array_foreach(json_object_get(document, "not_covered"), i, entry)
-		gaps += !strncmp(json_string_value(json_object_get(entry, "code")), "source_", 7);
+	json_array_foreach(json_object_get(document, "not_covered"), i, entry) gaps +=
+		!strncmp(json_string_value(json_object_get(entry, "code")), "source_", 7);
 	assert_int_equal(gaps, 6);
 	json_t *issue = json_array_get(json_object_get(json_object_get(document, "quality"), "issues"), 0);
 
@@ -152,7 +173,8 @@ static void proposed_specs_are_specs(void **state)
 	unsigned specs = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(document, "findings"), i, finding) {
+	json_array_foreach(json_object_get(document, "findings"), i, finding)
+	{
 		json_t *next = json_object_get(finding, "next");
 		struct xp_measurement_spec spec;
 		xp_auto_err error = { 0 };
@@ -212,8 +234,8 @@ static void report_names_the_next_command(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCENE_TEST(sources_and_gaps), SCENE_TEST(twelve_findings_at_most), SCENE_TEST(fits_the_budget), SCENE_TEST(proposed_specs_are_specs),
-		SCENE_TEST(changes_of_the_target_are_told), SCENE_TEST(report_names_the_next_command),
+		SCENE_TEST(sources_and_gaps),	      SCENE_TEST(twelve_findings_at_most),	  SCENE_TEST(fits_the_budget),
+		SCENE_TEST(proposed_specs_are_specs), SCENE_TEST(changes_of_the_target_are_told), SCENE_TEST(report_names_the_next_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

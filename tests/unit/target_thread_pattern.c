@@ -13,7 +13,12 @@ static void digits_collapse(void **state)
 	static const struct {
 		const char *name, *pattern;
 	} rows[] = {
-		{ "worker-12", "worker-#" }, { "12", "#" }, { "a1b22c333", "a#b#c#" }, { "main", "main" }, { "", "" }, { NULL, "" },
+		{ "worker-12", "worker-#" },
+		{ "12", "#" },
+		{ "a1b22c333", "a#b#c#" },
+		{ "main", "main" },
+		{ "", "" },
+		{ NULL, "" },
 		{ "twelve_lette\xc3", "twelve_lette\xef\xbf\xbd" },
 	};
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
