@@ -149,6 +149,9 @@ void xp_json_f64(struct xp_json *json, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
+	/* A whole number with zeros at its end: 1200.0 reads better than 1.2e+03 and is as exact. */
+	if (strchr(text, 'e') && fabs(value) >= 1 && fabs(value) < 1e15)
+		snprintf(text, sizeof(text), "%.1f", value);
 	xp_text_str(json->out, text);
 	if (!strpbrk(text, ".e"))
 		xp_text_str(json->out, ".0");
