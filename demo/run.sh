@@ -14,7 +14,8 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 export TMPDIR=$scratch
-xprobe=build/xprobe
+build=${XP_BUILD_DIR:-build}
+xprobe=$build/xprobe
 say() { printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }
 show() { # a command as a reader would type it, then its report
 	printf '$ %s\n\n' "${*/$scratch/\$TMPDIR}"
@@ -22,13 +23,13 @@ show() { # a command as a reader would type it, then its report
 }
 
 socket=xprobe-demo-$$
-build/demo/demo_server "$socket" >"$scratch/ready" &
+$build/demo/demo_server "$socket" >"$scratch/ready" &
 server=$!
 pids+=("$server")
 for _ in $(seq 50); do [ -s "$scratch/ready" ] && break; sleep 0.1; done
 grep -q ready "$scratch/ready" || { echo "the demo server did not start" >&2; exit 1; }
 for _ in 1 2; do
-	build/demo/demo_client "$socket" 60 >/dev/null &
+	$build/demo/demo_client "$socket" 60 >/dev/null &
 	pids+=("$!")
 done
 sleep 1
@@ -48,7 +49,7 @@ for index in glob.glob(sys.argv[1] + "/xprobe-*/triage.json"):
     for spec in json.load(open(index))["specs"][:1]:
         print(spec["path"])' "$scratch")
 if [ -z "$next" ]; then
-	say "No finding came with a measurement: its sources were not to be had here (see 'not covered' above). As root there is a second step."
+	say "No finding came with a measurement: its sources were not to be had here (see the lines under \"not told\"). As root there is a second step."
 	exit 0
 fi
 say "2. The best finding comes with a measurement that is ready to run. Every call is timed, none is sampled:"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small shop server: one worker thread a connection, a page a request. It looks busy with rendering; what it really does is hidden in
- * `authorize`, which asks a permission service in another process and waits for the answer. In: a socket name. Ends on SIGTERM.
+ * A small shop server: one worker thread a connection, a page a request. Its recommendations look dear; what really takes the time is hidden
+ * in `authorize`, which asks a permission service in another process and waits for the answer. In: a socket name. Ends on SIGTERM.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #include "demo.h"
 
-enum { MAX_WORKERS = 4, ITEMS = 512 };
+enum { MAX_WORKERS = 4, ITEMS = 2048, TRAITS = 64 };
 
 struct worker {
 	pthread_t thread;
@@ -24,11 +24,13 @@ struct worker {
 	int permission; /* socket of this worker's own permission service */
 	pid_t service;
 	unsigned number;
+	const float (*traits)[TRAITS]; /* of every item */
 };
 
 struct shop {
 	int listener;
 	struct worker workers[MAX_WORKERS];
+	float traits[ITEMS][TRAITS];
 };
 
 static bool read_whole(int fd, void *into, size_t size)
@@ -77,14 +79,34 @@ static uint32_t price_of(uint32_t item, uint32_t quantity)
 	return quantity >= 10 ? price * quantity / 10 * 9 : price * quantity;
 }
 
-static void render_page(const struct demo_request *request, struct demo_response *response)
+/* The item most like this one, further than `distance` away: a walk over the whole catalogue. */
+static uint32_t similar_item(const struct worker *worker, uint32_t item, uint32_t distance)
 {
+	uint32_t best = item;
+	float best_score = -1;
+
+	for (uint32_t other = 0; other < ITEMS; other++) {
+		float score = 0;
+
+		for (unsigned i = 0; i < TRAITS; i++)
+			score += worker->traits[item][i] * worker->traits[other][i];
+		if (score > best_score && (other > item + distance || other + distance < item)) {
+			best_score = score;
+			best = other;
+		}
+	}
+	return best;
+}
+
+static void render_page(const struct worker *worker, const struct demo_request *request, struct demo_response *response)
+{
+	uint32_t item = request->item % ITEMS;
 	size_t used = 0;
 
-	for (uint32_t row = 0; row < 24 && used < sizeof(response->page) - 80; row++) {
-		uint32_t item = (request->item + row) % ITEMS;
+	for (uint32_t row = 0; row < 4; row++) {
 		int n = snprintf(response->page + used, sizeof(response->page) - used, "<li>item %u: %u cents</li>\n", item, price_of(item, 1));
 		used += n > 0 ? (size_t)n : 0;
+		item = similar_item(worker, item, row);
 	}
 }
 
@@ -95,7 +117,7 @@ static void handle_request(const struct worker *worker, const struct demo_reques
 	if (!response->allowed)
 		return;
 	response->price_cents = price_of(request->item, request->quantity);
-	render_page(request, response);
+	render_page(worker, request, response);
 }
 
 static void *serve(void *argument)
@@ -117,7 +139,7 @@ static void *serve(void *argument)
 }
 
 /* A permission service for each worker, forked before there is any thread. */
-static bool start_permission_services(struct worker *workers)
+static bool start_permission_services(struct worker *workers, const float (*traits)[TRAITS])
 {
 	for (unsigned i = 0; i < MAX_WORKERS; i++) {
 		int pair[2];
@@ -134,6 +156,7 @@ static bool start_permission_services(struct worker *workers)
 		close(pair[1]);
 		workers[i].permission = pair[0];
 		workers[i].number = i;
+		workers[i].traits = traits;
 	}
 	return true;
 }
@@ -157,9 +180,11 @@ static bool open_shop(struct shop *shop, const char *name)
 	socklen_t len = demo_address(name, &address);
 	pthread_t acceptor;
 
+	for (uint32_t i = 0; i < ITEMS * TRAITS; i++)
+		shop->traits[i / TRAITS][i % TRAITS] = (float)(i * 2654435761u % 1000) / 1000;
 	shop->listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	return shop->listener >= 0 && bind(shop->listener, (struct sockaddr *)&address, len) == 0 && listen(shop->listener, MAX_WORKERS) == 0 &&
-	       start_permission_services(shop->workers) && pthread_create(&acceptor, NULL, accept_connections, shop) == 0;
+	       start_permission_services(shop->workers, (const float(*)[TRAITS])shop->traits) && pthread_create(&acceptor, NULL, accept_connections, shop) == 0;
 }
 
 int main(int argc, char **argv)
