@@ -88,8 +88,8 @@ static void look(const struct xp_match *match, struct xp_identity *identity, str
 
 static int fail_clocks(struct xp_err *reterr, unsigned start, unsigned end)
 {
-	int r = xp_fail(reterr, XP_E_CLOCK_ALIGNMENT_FAILED, "times in the clocks %s and %s cannot be subtracted", xp_clock_domain_names[start],
-			xp_clock_domain_names[end]);
+	int r = xp_fail(reterr, XP_E_CLOCK_ALIGNMENT_FAILED, "times in the clocks %s and %s cannot be subtracted",
+			xp_clock_domain_names[start], xp_clock_domain_names[end]);
 
 	xp_err_detail(reterr, "start_clock", xp_json_text(xp_clock_domain_names[start]));
 	xp_err_detail(reterr, "end_clock", xp_json_text(xp_clock_domain_names[end]));

@@ -15,7 +15,7 @@ enum xp_alignment { XP_ALIGN_HOST, XP_ALIGN_CUPTI, XP_ALIGN_NORMALIZED, XP_ALIGN
 extern const char *const xp_alignment_names[XP_ALIGN_COUNT];
 
 struct xp_pairs {
-	struct xp_pair *at;  /* by (start t_ns, start sequence, end t_ns, end sequence); malloc'd, see xp_pairs_done */
+	struct xp_pair *at; /* by (start t_ns, start sequence, end t_ns, end sequence); malloc'd, see xp_pairs_done */
 	uint64_t n;
 	uint64_t unmatched_start, unmatched_end, ambiguous, one_to_many, within_clock_error;
 	const char *method;
@@ -31,8 +31,8 @@ struct xp_correlate_request {
 	const struct xp_endpoint *start, *end;
 	uint32_t start_bit, end_bit; /* 1 << endpoint index, tested against xp_event.endpoints */
 	enum xp_policy_id policy;
-	uint64_t samples;	     /* 0: no bound; else keep the first N pairs and apply the cut of contract 9.1 rule 1 */
-	struct xp_opt_u64 last_ns;   /* events later than this do not exist (contract 9.1 rule 2), see xp_correlate_last_ns */
+	uint64_t samples;	   /* 0: no bound; else keep the first N pairs and apply the cut of contract 9.1 rule 1 */
+	struct xp_opt_u64 last_ns; /* events later than this do not exist (contract 9.1 rule 2), see xp_correlate_last_ns */
 };
 
 /* first selected event + duration: the last_ns of an offline measurement with a duration. `bits`: all selectors that count. */

@@ -14,9 +14,21 @@ static bool same_text(const char *a, const char *b)
 bool xp_exact_launches(const char *api_name)
 {
 	static const char *const launches[] = {
-		"@launch", "cuGraphLaunch", "cuLaunch", "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuLaunchGrid",
-		"cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx", "cudaGraphLaunch", "cudaLaunch", "cudaLaunchCooperativeKernel",
-		"cudaLaunchCooperativeKernelMultiDevice", "cudaLaunchKernel", "cudaLaunchKernelExC",
+		"@launch",
+		"cuGraphLaunch",
+		"cuLaunch",
+		"cuLaunchCooperativeKernel",
+		"cuLaunchCooperativeKernelMultiDevice",
+		"cuLaunchGrid",
+		"cuLaunchGridAsync",
+		"cuLaunchKernel",
+		"cuLaunchKernelEx",
+		"cudaGraphLaunch",
+		"cudaLaunch",
+		"cudaLaunchCooperativeKernel",
+		"cudaLaunchCooperativeKernelMultiDevice",
+		"cudaLaunchKernel",
+		"cudaLaunchKernelExC",
 	};
 
 	for (size_t i = 0; i < XP_LEN(launches); i++)

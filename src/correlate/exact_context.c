@@ -12,7 +12,7 @@ struct group {
 };
 
 struct xp_contexts {
-	uint32_t *group_of;   /* by event: number of its (process, correlation id); only set for the events in question */
+	uint32_t *group_of; /* by event: number of its (process, correlation id); only set for the events in question */
 	struct group *groups;
 };
 

@@ -21,7 +21,8 @@ static uint64_t node_of(const struct xp_match *match, uint32_t event)
 }
 
 /* Fills the context's part of the key. */
-static enum xp_keyed context_key(const struct xp_match *match, uint32_t event, const struct cuda *cuda, uint64_t *ret_kind, uint64_t *ret_context)
+static enum xp_keyed context_key(const struct xp_match *match, uint32_t event, const struct cuda *cuda, uint64_t *ret_kind,
+				 uint64_t *ret_context)
 {
 	const struct xp_event *e = &match->events[event];
 	uint32_t adopted = 0;

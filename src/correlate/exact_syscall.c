@@ -8,16 +8,15 @@
 enum { FIRST_RESTART = -516, LAST_RESTART = -512, INTERRUPTED_CALL = -4 };
 
 struct call {
-	bool open;	   /* start is pending */
-	bool suspended;	   /* left with a restart code and not entered again yet */
-	bool restarted;	   /* inside restart_syscall, which ends the call */
+	bool open;	      /* start is pending */
+	bool suspended;	      /* left with a restart code and not entered again yet */
+	bool restarted;	      /* inside restart_syscall, which ends the call */
 	uint32_t start, left; /* left: the exit with the restart code */
 };
 
 static bool is_restart(const struct xp_event *event)
 {
-	return event->type == XP_EV_SYSCALL_EXIT && event->host.result >= FIRST_RESTART &&
-	       event->host.result <= LAST_RESTART;
+	return event->type == XP_EV_SYSCALL_EXIT && event->host.result >= FIRST_RESTART && event->host.result <= LAST_RESTART;
 }
 
 /* The events that only tell how an interrupted call went on. Of 32-bit calls the numbers mean something else. */

@@ -22,7 +22,7 @@ struct xp_match {
 	uint32_t start_bit, end_bit;
 	const struct xp_endpoint *start, *end;
 	const struct xp_identity *identity;
-	uint8_t *marks;		  /* enum xp_mark bits, one byte an event */
+	uint8_t *marks; /* enum xp_mark bits, one byte an event */
 	struct xp_pair *pairs;
 	uint64_t n_pairs, cap_pairs;
 	bool nested_too_deep;

@@ -58,8 +58,8 @@ static void numbers(const struct xp_measurement *m, struct xp_text *out, bool co
 	number(out, "mean", l->mean, false, color);
 	xp_text_fmt(out, "\n%-*s%" PRIu64, LABEL, "pairs", s->matched);
 	if (s->unmatched_start || s->unmatched_end || s->ambiguous)
-		xp_text_fmt(out, "; left over: %" PRIu64 " starts, %" PRIu64 " ends, %" PRIu64 " ambiguous", s->unmatched_start, s->unmatched_end,
-			    s->ambiguous);
+		xp_text_fmt(out, "; left over: %" PRIu64 " starts, %" PRIu64 " ends, %" PRIu64 " ambiguous", s->unmatched_start,
+			    s->unmatched_end, s->ambiguous);
 	xp_text_str(out, "\n\n");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a correlation policy is: a descriptor in correlate/<policy>.c, one line in policy_list.def. Planning reads it, correlate/ runs it. */
+/* What a correlation policy is: a descriptor in correlate/<policy>.c, one line in policy_list.def. Planning reads it, correlate/ runs it.
+ */
 #ifndef XP_PLAN_POLICY_H
 #define XP_PLAN_POLICY_H
 

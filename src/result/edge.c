@@ -77,11 +77,13 @@ static const struct xp_field sample_counts_fields[] = {
 	XP_FIELD(xp_sample_counts, ambiguous, U64, "events that could have belonged to several pairs"),
 	XP_FIELD(xp_sample_counts, dropped, U64, "events lost between source and xprobe"),
 };
-const struct xp_record xp_sample_counts_record = XP_RECORD("SampleCounts", xp_sample_counts, sample_counts_fields, "how many events were paired");
+const struct xp_record xp_sample_counts_record =
+	XP_RECORD("SampleCounts", xp_sample_counts, sample_counts_fields, "how many events were paired");
 
 static const struct xp_field correlation_fields[] = {
 	XP_FIELD(xp_correlation, method, STR, "how events were paired, contract 9"),
-	XP_FIELD_ENUM(xp_correlation, confidence, xp_confidence_names, "how sure a pair is; ambiguous when more events were ambiguous than paired"),
+	XP_FIELD_ENUM(xp_correlation, confidence, xp_confidence_names,
+		      "how sure a pair is; ambiguous when more events were ambiguous than paired"),
 	XP_FIELD(xp_correlation, score, OPT_F64, "matched / (matched + unmatched_start + unmatched_end + ambiguous); null: no event"),
 	XP_FIELD(xp_correlation, one_to_many, U64, "graph launches that were paired with several activities"),
 };
@@ -101,10 +103,12 @@ static const struct xp_field cuda_fields[] = {
 	XP_FIELD(xp_cuda_account, in_flight_at_stop, U64, "launches without a record when collection stopped"),
 	XP_FIELD(xp_cuda_account, predates_attach, U64, "launches of graphs built before the agent came"),
 	XP_FIELD(xp_cuda_account, launch_unknown, U64, "activities without a launch to link to"),
-	XP_FIELD(xp_cuda_account, within_clock_error, U64, "pairs lost because the activity seems to begin before its launch, within the clock error"),
+	XP_FIELD(xp_cuda_account, within_clock_error, U64,
+		 "pairs lost because the activity seems to begin before its launch, within the clock error"),
 	XP_FIELD(xp_cuda_account, cupti_version, U32, "version CUPTI tells"),
 	XP_FIELD(xp_cuda_account, driver_version, U32, "CUDA version of the driver"),
 	XP_FIELD(xp_cuda_account, agent_abi, U32, "version of the capture records"),
 	XP_FIELD(xp_cuda_account, contexts_seen, U32, "CUDA contexts"),
 };
-const struct xp_record xp_cuda_account_record = XP_RECORD("CudaAccount", xp_cuda_account, cuda_fields, "what the CUDA side saw, contract 15.1");
+const struct xp_record xp_cuda_account_record =
+	XP_RECORD("CudaAccount", xp_cuda_account, cuda_fields, "what the CUDA side saw, contract 15.1");

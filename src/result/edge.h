@@ -40,9 +40,9 @@ struct xp_capture_facts {
 	const struct xp_window *window; /* NULL: completed input */
 	const struct xp_cost *cost;	/* NULL: offline */
 	const struct xp_cuda_account *cuda;
-	uint64_t dropped;		/* events lost between source and xprobe */
+	uint64_t dropped; /* events lost between source and xprobe */
 	bool source_loss_unknown, clock_stepped, records_only, kinds_left_on, correlation_unreliable, nvtx_partial;
-	const char *cupti_caveat;	/* effect of a known defect, NULL: none */
+	const char *cupti_caveat; /* effect of a known defect, NULL: none */
 };
 
 struct xp_edge_request {

@@ -25,6 +25,18 @@ void xp_count_events(struct xp_store *store, uint64_t *ret_host, uint64_t *ret_c
 	*ret_cuda = n - host;
 }
 
+/* Registers are a quarter of a system call's exemplar; a default result has them where they explain most: the slow ones. */
+static void leave_out_registers(struct xp_event_doc *doc, struct xp_arena *arena)
+{
+	struct xp_event_host_doc *host = xp_arena_new_of(arena, struct xp_event_host_doc);
+
+	if (!doc->host)
+		return;
+	*host = *doc->host;
+	host->n_arguments = 0;
+	doc->host = host;
+}
+
 /* An Event inside a result: without session id, names cut. */
 static void make_event(const struct xp_edge_request *edge, uint32_t event, struct xp_arena *arena, struct xp_event_doc *ret_doc)
 {
@@ -45,6 +57,8 @@ static void make_exemplars(const struct xp_edge_request *edge, const struct xp_s
 		exemplar->latency_ns = xp_pair_latency(xp_store_events(edge->store), pair);
 		make_event(edge, pair->start, arena, &exemplar->start);
 		make_event(edge, pair->end, arena, &exemplar->end);
+		if (rank < XP_RANK_P99 && evidence->mode == XP_EVIDENCE_SUMMARY)
+			leave_out_registers(&exemplar->start, arena);
 	}
 }
 
@@ -83,13 +97,15 @@ int xp_measurement_make(const struct xp_measurement_request *request, struct xp_
 	if (r)
 		return r;
 	for (size_t i = 0; request->warnings && i < request->warnings->n; i++)
-		xp_warn(&warnings, request->warnings->at[i].code, json_incref(request->warnings->at[i].details), "%s", request->warnings->at[i].message);
+		xp_warn(&warnings, request->warnings->at[i].code, json_incref(request->warnings->at[i].details), "%s",
+			request->warnings->at[i].message);
 	xp_measurement_warn(&warnings, edge, &made);
 	*value = (struct xp_measurement){
 		.session_id = request->session_id,
 		.status = (int)edge->facts->status,
 		.target = request->target,
-		.measurement = { request->name, edge->start->selector, edge->end->selector, (int)edge->policy, made.samples, made.latency_ns },
+		.measurement = { request->name, edge->start->selector, edge->end->selector, (int)edge->policy, made.samples,
+				 made.latency_ns },
 		.correlation = made.correlation,
 		.clock = made.clock,
 		.collection = make_collection(request),
@@ -133,8 +149,10 @@ void xp_measurement_warn(struct xp_warnings *warnings, const struct xp_edge_requ
 	const struct xp_window *window = edge->facts->window;
 
 	if (xp_policy_at(edge->policy)->confidence == XP_CONF_HEURISTIC && !xp_warnings_have(warnings, "HEURISTIC_CORRELATION"))
-		xp_warn(warnings, "HEURISTIC_CORRELATION", NULL, "%s pairs by time alone: order in time is not cause", xp_policy_names[edge->policy]);
-	if (value->clock.alignment == XP_ALIGN_NORMALIZED && !value->clock.estimated_error_ns.set && !xp_warnings_have(warnings, "CLOCK_ERROR_UNAVAILABLE"))
+		xp_warn(warnings, "HEURISTIC_CORRELATION", NULL, "%s pairs by time alone: order in time is not cause",
+			xp_policy_names[edge->policy]);
+	if (value->clock.alignment == XP_ALIGN_NORMALIZED && !value->clock.estimated_error_ns.set &&
+	    !xp_warnings_have(warnings, "CLOCK_ERROR_UNAVAILABLE"))
 		xp_warn(warnings, "CLOCK_ERROR_UNAVAILABLE", NULL, "GPU times are aligned, but no error bound could be made");
 	if (window && window->exec_seen && !xp_warnings_have(warnings, "TARGET_EXEC"))
 		xp_warn(warnings, "TARGET_EXEC", NULL, "the target replaced itself by execve during the window");

@@ -72,7 +72,7 @@ extern const struct xp_record xp_measurement_record; /* "MeasurementResult" */
 struct xp_measurement_request {
 	const char *session_id, *name;
 	const struct xp_target_id *target;
-	struct xp_edge_request edge; /* store, pairs, endpoints, policy, facts */
+	struct xp_edge_request edge;	 /* store, pairs, endpoints, policy, facts */
 	struct xp_collection collection; /* host_events and cuda_events are counted here when both are 0 */
 	const struct xp_artifact *artifact;
 	const struct xp_warnings *warnings;
@@ -92,7 +92,8 @@ bool xp_measurement_shrink(void *value);
 uint64_t xp_dropped_of(const struct xp_account *sources, size_t n);
 /* Retained events of the host, and of CUDA and NVTX. */
 void xp_count_events(struct xp_store *store, uint64_t *ret_host, uint64_t *ret_cuda);
-/* What an exact capture has to say besides its quality: TARGET_EXEC, TARGET_FORKED, HEURISTIC_CORRELATION, CLOCK_ERROR_UNAVAILABLE; each once. */
+/* What an exact capture has to say besides its quality: TARGET_EXEC, TARGET_FORKED, HEURISTIC_CORRELATION, CLOCK_ERROR_UNAVAILABLE; each
+ * once. */
 void xp_measurement_warn(struct xp_warnings *warnings, const struct xp_edge_request *edge, const struct xp_edge_value *value);
 
 #endif

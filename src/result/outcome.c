@@ -124,15 +124,17 @@ static void hint_silence(const struct xp_outcome_request *request, struct xp_err
 	const struct xp_pairs *pairs = request->pairs;
 
 	if (!pairs->start_events && !pairs->end_events)
-		xp_err_hint(err, "neither selector saw an event: check that this process does that work now, and in this process rather than a child");
+		xp_err_hint(err, "neither selector saw an event: check that this process does that work now, and in this process rather "
+				 "than a child");
 	else if (!pairs->start_events)
-		xp_err_hint(err, "no start: %s was silent while %s saw %" PRIu64 " events", request->start->selector, request->end->selector,
-			    pairs->end_events);
+		xp_err_hint(err, "no start: %s was silent while %s saw %" PRIu64 " events", request->start->selector,
+			    request->end->selector, pairs->end_events);
 	else if (!pairs->end_events)
 		xp_err_hint(err, "no end: %s was silent while %s saw %" PRIu64 " events", request->end->selector, request->start->selector,
 			    pairs->start_events);
 	else
-		xp_err_hint(err, "both sides saw events (%" PRIu64 " and %" PRIu64 "), but none share a key: try first_after or another end",
+		xp_err_hint(err,
+			    "both sides saw events (%" PRIu64 " and %" PRIu64 "), but none share a key: try first_after or another end",
 			    pairs->start_events, pairs->end_events);
 	if (!pairs->start_events || !pairs->end_events)
 		hint_api_calls(request, err);
@@ -143,10 +145,10 @@ static void hint_silence(const struct xp_outcome_request *request, struct xp_err
 static void describe_no_pair(const struct xp_outcome_request *request, struct xp_err *err)
 {
 	const struct xp_pairs *pairs = request->pairs;
-	const char *why = pairs->start_events && pairs->end_events ? "no two of them belong together" :
-			  pairs->start_events			   ? "no end event came" :
-			  pairs->end_events			   ? "no start event came" :
-								     "neither event came";
+	const char *why = pairs->start_events && pairs->end_events ? "no two of them belong together"
+			  : pairs->start_events			   ? "no end event came"
+			  : pairs->end_events			   ? "no start event came"
+								   : "neither event came";
 
 	xp_err_say(err, "no pair was measured: %s", why);
 	xp_err_detail(err, "captured_events", xp_json_count(request->events));
@@ -168,20 +170,17 @@ static void describe_unmatched(const struct xp_outcome_request *request, struct 
 {
 	double share = 1 - xp_score(request->pairs).v;
 
-	xp_err_say(err, "%.1f%% of the events found no sure partner, more than the %.1f%% allowed", share * 100, request->max_unmatched * 100);
+	xp_err_say(err, "%.1f%% of the events found no sure partner, more than the %.1f%% allowed", share * 100,
+		   request->max_unmatched * 100);
 	xp_err_hint(err, "the capture is kept: measure --input with another --match shows whether the policy is at fault");
 }
 
 /* In the precedence of contract 1.5; what is not named there stands in order of occurrence. */
 static const struct reason reasons[] = {
-	{ XP_E_TARGET_EXITED, exited, describe_gone },
-	{ XP_E_TARGET_REUSED, reused, describe_gone },
-	{ XP_E_EVENTS_DROPPED, dropped, describe_dropped },
-	{ XP_E_EVENT_RATE_TOO_HIGH, too_fast, describe_rate },
-	{ XP_E_COLLECTION_DEAD, dead, describe_dead },
-	{ XP_E_CANCELLED, interrupted, describe_interrupted },
-	{ XP_E_NO_MATCHED_SAMPLES, no_pair, describe_no_pair },
-	{ XP_E_HIGH_UNMATCHED_RATE, much_unmatched, describe_unmatched },
+	{ XP_E_TARGET_EXITED, exited, describe_gone },		{ XP_E_TARGET_REUSED, reused, describe_gone },
+	{ XP_E_EVENTS_DROPPED, dropped, describe_dropped },	{ XP_E_EVENT_RATE_TOO_HIGH, too_fast, describe_rate },
+	{ XP_E_COLLECTION_DEAD, dead, describe_dead },		{ XP_E_CANCELLED, interrupted, describe_interrupted },
+	{ XP_E_NO_MATCHED_SAMPLES, no_pair, describe_no_pair }, { XP_E_HIGH_UNMATCHED_RATE, much_unmatched, describe_unmatched },
 };
 
 static const struct reason *next_reason(const struct xp_outcome_request *request, const struct reason *reason)
@@ -219,7 +218,10 @@ static enum xp_status status_of(const struct xp_outcome_request *request)
 	enum xp_status status = by_end[end_of(request)];
 
 	/* The bound was met in the same drain that saw the window end; a cost limit is told in any case. */
-	return (status == XP_TIMED_OUT || end_of(request) == XP_END_SIGNAL) && request->samples.set && request->pairs->n >= request->samples.v ? XP_COMPLETED : status;
+	return (status == XP_TIMED_OUT || end_of(request) == XP_END_SIGNAL) && request->samples.set &&
+			       request->pairs->n >= request->samples.v
+		       ? XP_COMPLETED
+		       : status;
 }
 
 int xp_outcome_of(const struct xp_outcome_request *request, enum xp_status *ret_status, struct xp_err *reterr)

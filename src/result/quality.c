@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doubts about an exact measurement: one function a row of contract 13, in its order. In: an edge and its capture. Out: issues. No state. */
+/* Doubts about an exact measurement: one function a row of contract 13, in its order. In: an edge and its capture. Out: issues. No state.
+ */
 #include <inttypes.h>
 
 #include "result/edge.h"
@@ -53,7 +54,8 @@ static void heuristic(const struct xp_edge_request *request, const struct xp_edg
 static void ambiguous(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (value->samples.ambiguous)
-		xp_issue_add(issues, "ambiguous_correlation", XP_CAUTION, json_pack("{s:o}", "ambiguous", xp_json_count(value->samples.ambiguous)),
+		xp_issue_add(issues, "ambiguous_correlation", XP_CAUTION,
+			     json_pack("{s:o}", "ambiguous", xp_json_count(value->samples.ambiguous)),
 			     "%" PRIu64 " events could have belonged to several pairs", value->samples.ambiguous);
 }
 
@@ -72,7 +74,8 @@ static void unmatched(const struct xp_edge_request *request, const struct xp_edg
 static void clock_unknown(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (!value->clock.estimated_error_ns.set)
-		xp_issue_add(issues, "clock_error_unknown", clock_severity(request), NULL, "no bound is known for the error of the GPU times");
+		xp_issue_add(issues, "clock_error_unknown", clock_severity(request), NULL,
+			     "no bound is known for the error of the GPU times");
 }
 
 static void clock_large(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -93,21 +96,23 @@ static void clock_large(const struct xp_edge_request *request, const struct xp_e
 static void clock_stepped(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (request->facts->clock_stepped)
-		xp_issue_add(issues, "clock_stepped", XP_CAUTION, NULL, "the wall clock jumped during the window; GPU times were converted piece by piece");
+		xp_issue_add(issues, "clock_stepped", XP_CAUTION, NULL,
+			     "the wall clock jumped during the window; GPU times were converted piece by piece");
 }
 
 static void few_samples(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (value->samples.matched < GOOD_SAMPLES)
 		xp_issue_add(issues, "few_samples", value->samples.matched < FEW_SAMPLES ? XP_CAUTION : XP_INFO,
-			     json_pack("{s:o}", "matched", xp_json_count(value->samples.matched)), "%" PRIu64 " pairs say little about the tail",
-			     value->samples.matched);
+			     json_pack("{s:o}", "matched", xp_json_count(value->samples.matched)),
+			     "%" PRIu64 " pairs say little about the tail", value->samples.matched);
 }
 
 static void source_loss(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (request->facts->source_loss_unknown)
-		xp_issue_add(issues, "source_loss_unknown", XP_INFO, NULL, "an input file cannot say whether events were lost when it was made");
+		xp_issue_add(issues, "source_loss_unknown", XP_INFO, NULL,
+			     "an input file cannot say whether events were lost when it was made");
 }
 
 static bool is_function(const struct xp_endpoint *endpoint)
@@ -123,7 +128,8 @@ static void near_floor(const struct xp_edge_request *request, const struct xp_ed
 		return;
 	if (value->latency_ns->p50 / FLOORS_NEEDED < cost->probe_floor_ns.v) /* p50 < 3 x floor, without overflow */
 		xp_issue_add(issues, "near_probe_floor", XP_CAUTION,
-			     json_pack("{s:o,s:o}", "p50", xp_json_count(value->latency_ns->p50), "probe_floor_ns", xp_json_count(cost->probe_floor_ns.v)),
+			     json_pack("{s:o,s:o}", "p50", xp_json_count(value->latency_ns->p50), "probe_floor_ns",
+				       xp_json_count(cost->probe_floor_ns.v)),
 			     "p50 is below %d times the cost of a probe (%" PRIu64 " ns): much of it is the probe itself", FLOORS_NEEDED,
 			     cost->probe_floor_ns.v);
 }
@@ -165,7 +171,8 @@ static void records_only(const struct xp_edge_request *request, const struct xp_
 static void kinds_left_on(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	if (request->facts->kinds_left_on)
-		xp_issue_add(issues, "kinds_left_on", XP_CAUTION, NULL, "activity records stay switched on in the target until it is safe to stop them");
+		xp_issue_add(issues, "kinds_left_on", XP_CAUTION, NULL,
+			     "activity records stay switched on in the target until it is safe to stop them");
 }
 
 static void unreliable(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -179,7 +186,8 @@ static void invalid_times(const struct xp_edge_request *request, const struct xp
 	const struct xp_cuda_account *cuda = request->facts->cuda;
 
 	if (cuda && cuda->invalid_time_records)
-		xp_issue_add(issues, "invalid_gpu_times", XP_CAUTION, json_pack("{s:o}", "invalid_time_records", xp_json_count(cuda->invalid_time_records)),
+		xp_issue_add(issues, "invalid_gpu_times", XP_CAUTION,
+			     json_pack("{s:o}", "invalid_time_records", xp_json_count(cuda->invalid_time_records)),
 			     "%" PRIu64 " GPU records with impossible times were left out", cuda->invalid_time_records);
 }
 
@@ -198,7 +206,8 @@ static void graph_predates(const struct xp_edge_request *request, const struct x
 	const struct xp_cuda_account *cuda = request->facts->cuda;
 
 	if (is_cuda(request) && cuda && cuda->predates_attach)
-		xp_issue_add(issues, "graph_predates_attach", XP_INFO, json_pack("{s:o}", "predates_attach", xp_json_count(cuda->predates_attach)),
+		xp_issue_add(issues, "graph_predates_attach", XP_INFO,
+			     json_pack("{s:o}", "predates_attach", xp_json_count(cuda->predates_attach)),
 			     "%" PRIu64 " launches were of graphs built before the agent came", cuda->predates_attach);
 }
 
@@ -214,7 +223,8 @@ static void target_exec(const struct xp_edge_request *request, const struct xp_e
 	const struct xp_window *window = request->facts->window;
 
 	if (window && window->exec_seen)
-		xp_issue_add(issues, "target_exec", XP_CAUTION, NULL, "the target replaced itself by execve; what came after was not measured");
+		xp_issue_add(issues, "target_exec", XP_CAUTION, NULL,
+			     "the target replaced itself by execve; what came after was not measured");
 }
 
 static void target_forked(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -241,9 +251,9 @@ static void nested_missed(const struct xp_edge_request *request, const struct xp
 
 /* Contract 13, top to bottom. */
 static check_fn *const checks[] = {
-	timed_out, cancelled, heuristic, ambiguous, unmatched, clock_unknown, clock_large, clock_stepped, few_samples, source_loss,
-	near_floor, cost_limit, high_cost, long_stall, records_only, kinds_left_on, unreliable, invalid_times, launch_unknown,
-	graph_predates, caveat, target_exec, target_forked, nvtx_partial, nested_missed,
+	timed_out,	cancelled,	heuristic,  ambiguous,	 unmatched,	clock_unknown, clock_large,   clock_stepped, few_samples,
+	source_loss,	near_floor,	cost_limit, high_cost,	 long_stall,	records_only,  kinds_left_on, unreliable,    invalid_times,
+	launch_unknown, graph_predates, caveat,	    target_exec, target_forked, nvtx_partial,  nested_missed,
 };
 
 void xp_edge_doubts(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)

@@ -41,9 +41,11 @@ uint64_t xp_nearest_rank(uint64_t n, unsigned percent)
 	return rank ? rank - 1 : 0;
 }
 
-static int bits_of(uint64_t value)
+static int bits_of(unsigned __int128 value)
 {
-	return value ? 64 - __builtin_clzll(value) : 0;
+	uint64_t high = (uint64_t)(value >> 64), low = (uint64_t)value;
+
+	return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
 /*
@@ -52,9 +54,11 @@ static int bits_of(uint64_t value)
  */
 double xp_quotient(unsigned __int128 sum, uint64_t n)
 {
-	int wanted = 55, bits = bits_of((uint64_t)(sum / n)), shift = bits < wanted ? wanted - bits : 0;
+	int shift = 55 + bits_of(n) - bits_of(sum); /* the quotient gets 55 or 56 bits */
 
-	sum <<= shift; /* below 2^(bits + 64 + shift): it fits */
+	if (shift < 0)
+		shift = 0;
+	sum <<= shift; /* at most 55 + 64 bits */
 	uint64_t quotient = (uint64_t)(sum / n);
 	if (sum % n)
 		quotient |= 1;
@@ -87,7 +91,8 @@ static void fill(const struct sample *samples, uint64_t n, unsigned __int128 sum
 		ret_statistics->exemplar[i] = samples[xp_nearest_rank(n, percents[i])].pair;
 }
 
-int xp_statistics_make(const struct xp_event *events, const struct xp_pairs *pairs, struct xp_statistics *ret_statistics, struct xp_err *reterr)
+int xp_statistics_make(const struct xp_event *events, const struct xp_pairs *pairs, struct xp_statistics *ret_statistics,
+		       struct xp_err *reterr)
 {
 	struct sample *samples = malloc(pairs->n * sizeof(*samples));
 	struct xp_statistics made = { 0 };

@@ -30,6 +30,7 @@ uint64_t xp_nearest_rank(uint64_t n, unsigned percent);
 /* sum / n, rounded once to the nearest double. n > 0, sum / n below 2^64. */
 double xp_quotient(unsigned __int128 sum, uint64_t n);
 /* Of at least one pair. RESOURCE_LIMIT when memory is short. */
-int xp_statistics_make(const struct xp_event *events, const struct xp_pairs *pairs, struct xp_statistics *ret_statistics, struct xp_err *reterr);
+int xp_statistics_make(const struct xp_event *events, const struct xp_pairs *pairs, struct xp_statistics *ret_statistics,
+		       struct xp_err *reterr);
 
 #endif

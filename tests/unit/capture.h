@@ -29,7 +29,8 @@ static inline struct capture *capture_new(enum xp_policy_id policy, enum xp_even
 	c->store = xp_store_new(1000000);
 	c->start = (struct xp_endpoint){ .type = start, .cuda.memcpy_kind = -1 };
 	c->end = (struct xp_endpoint){ .type = end, .cuda.memcpy_kind = -1 };
-	c->request = (struct xp_correlate_request){ .start = &c->start, .end = &c->end, .start_bit = START, .end_bit = END, .policy = policy };
+	c->request =
+		(struct xp_correlate_request){ .start = &c->start, .end = &c->end, .start_bit = START, .end_bit = END, .policy = policy };
 	return c;
 }
 

@@ -80,7 +80,7 @@ static void offline_duration_is_inclusive(void **state)
 
 	put_at(c, 1 * ms, NEITHER);
 	put_at(c, 5 * ms, START);
-	put_at(c, 7 * ms, END);	/* at the bound */
+	put_at(c, 7 * ms, END); /* at the bound */
 	put_at(c, 7 * ms, START);
 	put_clock(c, 7 * ms + 1, END, XP_CLOCK_CUPTI); /* behind it, also for the clock check */
 	xp_store_sort(c->store);
@@ -106,13 +106,13 @@ static void cut_keeps_the_first_pairs_by_start(void **state)
 {
 	struct capture *c = loose(XP_POLICY_FIRST_AFTER);
 
-	put_at(c, 5, END);    /* unmatched, before the cut */
+	put_at(c, 5, END); /* unmatched, before the cut */
 	put_at(c, 10, START);
 	put_at(c, 20, END);
-	put_at(c, 25, END);   /* unmatched, before the cut */
+	put_at(c, 25, END); /* unmatched, before the cut */
 	put_at(c, 30, START);
-	put_at(c, 40, END);   /* second pair ends here */
-	put_at(c, 45, END);   /* behind: counts nowhere */
+	put_at(c, 40, END); /* second pair ends here */
+	put_at(c, 45, END); /* behind: counts nowhere */
 	put_at(c, 50, START);
 	c->request.samples = 2;
 	expect_counts(correlate(c), 2, 0, 2, 0);
@@ -162,7 +162,7 @@ static void cut_of_nearest(void **state)
 	put_at(c, 19, END); /* taken by the second start */
 	put_at(c, 20, START);
 	put_at(c, 11, END);
-	put_at(c, 5, END); /* unused, before */
+	put_at(c, 5, END);  /* unused, before */
 	put_at(c, 90, END); /* unused, behind */
 	c->request.samples = 1;
 	expect_counts(correlate(c), 1, 0, 1, 0);

@@ -246,10 +246,10 @@ static void within_the_clock_error_is_counted(void **state)
 {
 	struct capture *c = cuda(LAUNCHES);
 
-	put_early(c, 1000, 1, 100, 100);		/* at most the error */
-	put_early(c, 2000, 2, 101, 100);		/* more */
-	put_early(c, 3000, 3, 0, 100);			/* at the same time, by sequence before: distance 0 */
-	put_early(c, 4000, 4, 50, XP_ERROR_UNKNOWN);	/* no bound known */
+	put_early(c, 1000, 1, 100, 100);	     /* at most the error */
+	put_early(c, 2000, 2, 101, 100);	     /* more */
+	put_early(c, 3000, 3, 0, 100);		     /* at the same time, by sequence before: distance 0 */
+	put_early(c, 4000, 4, 50, XP_ERROR_UNKNOWN); /* no bound known */
 	put_early(c, 5000, 5, 1, 100);
 	expect_counts(correlate(c), 0, 5, 5, 0);
 	assert_int_equal(c->pairs.within_clock_error, 2);

@@ -188,7 +188,7 @@ static void stream_ends_before_and_behind_are_left(void **state)
 	put(c, gpu(c, 5, END, 0, 1, 7));
 	put(c, gpu(c, 10, START, 0, 1, 7));
 	put(c, gpu(c, 20, END, 0, 1, 7));
-	put(c, gpu(c, 25, END, 0, 1, 7)); /* behind the last start */
+	put(c, gpu(c, 25, END, 0, 1, 7));   /* behind the last start */
 	put(c, gpu(c, 30, START, 0, 2, 7)); /* no end in its stream */
 	expect_counts(correlate(c), 1, 1, 2, 0);
 	expect_pair(c, 0, 10, 20);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thousands of small random captures, full of ties and missing ids, through xp_correlate and through contract 9 written a second time,
- * as plainly as it reads (reference.h). Both must give the same pairs and the same counts, with and without a samples cut.
+ * as plainly as it reads (tests/reference). Both must give the same pairs and the same counts, with and without a samples cut.
  */
 #include <asm/unistd.h>
 
-#include "reference.h"
+#include "../reference/correlate.c"
 
 enum { CASES = 6000, MAX_EVENTS = 18 };
 
@@ -114,9 +114,9 @@ static void compare(struct capture *c, const struct reference *r, const char *wh
 		    (int)got->unmatched_end, (int)want->unmatched_end, (int)got->ambiguous, (int)want->ambiguous, (int)got->one_to_many,
 		    (int)want->one_to_many, (int)got->within_clock_error, (int)want->within_clock_error);
 	for (int i = 0; i < r->n; i++)
-		print_error("  %2d t=%d role=%u type=%u tid=%u flags=%#x sp/dev.ctx=%#lx key/corr=%#lx res/stream=%ld nr=%u\n", i, (int)r->e[i].t_ns,
-			    r->e[i].endpoints, r->e[i].type, r->e[i].tid, r->e[i].flags, (long)r->e[i].host.sp, (long)r->e[i].host.key,
-			    (long)r->e[i].host.result, r->e[i].syscall_nr);
+		print_error("  %2d t=%d role=%u type=%u tid=%u flags=%#x sp/dev.ctx=%#lx key/corr=%#lx res/stream=%ld nr=%u\n", i,
+			    (int)r->e[i].t_ns, r->e[i].endpoints, r->e[i].type, r->e[i].tid, r->e[i].flags, (long)r->e[i].host.sp,
+			    (long)r->e[i].host.key, (long)r->e[i].host.result, r->e[i].syscall_nr);
 	fail();
 }
 
@@ -200,15 +200,9 @@ static void exact_apis(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stack_nested),
-		cmocka_unit_test(first_after),
-		cmocka_unit_test(nearest),
-		cmocka_unit_test(stream_order),
-		cmocka_unit_test(exact_syscall),
-		cmocka_unit_test(exact_gc),
-		cmocka_unit_test(exact_nvtx),
-		cmocka_unit_test(exact_kernels),
-		cmocka_unit_test(exact_launches),
+		cmocka_unit_test(stack_nested), cmocka_unit_test(first_after),	 cmocka_unit_test(nearest),
+		cmocka_unit_test(stream_order), cmocka_unit_test(exact_syscall), cmocka_unit_test(exact_gc),
+		cmocka_unit_test(exact_nvtx),	cmocka_unit_test(exact_kernels), cmocka_unit_test(exact_launches),
 		cmocka_unit_test(exact_apis),
 	};
 

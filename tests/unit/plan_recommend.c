@@ -10,16 +10,43 @@
 
 #include "plan/plan.h"
 
-#define UPROBE(t, n) { .type = XP_EV_HOST_FUNCTION_##t, .uprobe = { .path = "/bin/app", .name = n }, .cuda.memcpy_kind = -1 }
-#define OFFSET(t, o) \
-	{ .type = XP_EV_HOST_FUNCTION_##t, .uprobe = { .path = "/bin/app", .target = XP_UPROBE_OFFSET, .offset = o }, .cuda.memcpy_kind = -1 }
-#define SYSCALL(t, n) { .type = XP_EV_SYSCALL_##t, .syscall.name = n, .cuda.memcpy_kind = -1 }
-#define TRACEPOINT(n) { .type = XP_EV_TRACEPOINT, .tracepoint = { "sched", n }, .cuda.memcpy_kind = -1 }
-#define PLAIN(t) { .type = XP_EV_##t, .cuda.memcpy_kind = -1 }
-#define API(t, d, n) { .type = XP_EV_CUDA_API_##t, .cuda = { .domain = XP_API_##d, .api_name = n, .memcpy_kind = -1 } }
-#define NAMED(t, p) { .type = XP_EV_##t, .cuda = { .pattern = p, .memcpy_kind = -1 } }
-#define FUNCTION(t, p) { .type = XP_EV_##t, .cuda = { .pattern = p, .on_function = true, .memcpy_kind = -1 } }
-#define COPY(t, k) { .type = XP_EV_GPU_MEMCPY_##t, .cuda.memcpy_kind = k }
+#define UPROBE(t, n)                                                                                                 \
+	{                                                                                                            \
+		.type = XP_EV_HOST_FUNCTION_##t, .uprobe = { .path = "/bin/app", .name = n }, .cuda.memcpy_kind = -1 \
+	}
+#define OFFSET(t, o)                                                                                                        \
+	{                                                                                                                   \
+		.type = XP_EV_HOST_FUNCTION_##t, .uprobe = { .path = "/bin/app", .target = XP_UPROBE_OFFSET, .offset = o }, \
+		.cuda.memcpy_kind = -1                                                                                      \
+	}
+#define SYSCALL(t, n)                                                                \
+	{                                                                            \
+		.type = XP_EV_SYSCALL_##t, .syscall.name = n, .cuda.memcpy_kind = -1 \
+	}
+#define TRACEPOINT(n)                                                                          \
+	{                                                                                      \
+		.type = XP_EV_TRACEPOINT, .tracepoint = { "sched", n }, .cuda.memcpy_kind = -1 \
+	}
+#define PLAIN(t)                                          \
+	{                                                 \
+		.type = XP_EV_##t, .cuda.memcpy_kind = -1 \
+	}
+#define API(t, d, n)                                                                                          \
+	{                                                                                                     \
+		.type = XP_EV_CUDA_API_##t, .cuda = {.domain = XP_API_##d, .api_name = n, .memcpy_kind = -1 } \
+	}
+#define NAMED(t, p)                                                           \
+	{                                                                     \
+		.type = XP_EV_##t, .cuda = {.pattern = p, .memcpy_kind = -1 } \
+	}
+#define FUNCTION(t, p)                                                                             \
+	{                                                                                          \
+		.type = XP_EV_##t, .cuda = {.pattern = p, .on_function = true, .memcpy_kind = -1 } \
+	}
+#define COPY(t, k)                                                  \
+	{                                                           \
+		.type = XP_EV_GPU_MEMCPY_##t, .cuda.memcpy_kind = k \
+	}
 
 static const char weak[] = "first_after nearest", strong[] = "exact first_after nearest";
 static const char order_only[] = "temporal_order_only", key[] = "deterministic_correlation_key", stream[] = "cuda_stream_order";

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Contract 9 written a second time, as slowly and plainly as it reads: every question is answered by looking at all events again.
- * For one test file; counts that a samples cut bounds are taken at the very end.
+ * Included by one test file; counts that a samples cut bounds are taken at the very end.
  */
-#ifndef XP_TEST_REFERENCE_H
-#define XP_TEST_REFERENCE_H
-
 #include <asm/unistd.h>
 
-#include "capture.h"
+#include "../unit/capture.h"
 
 enum { REF_MAX = 32 };
 
@@ -16,7 +13,7 @@ struct reference {
 	const struct capture *c;
 	const struct xp_event *e;
 	int n;
-	bool pair[REF_MAX][REF_MAX];  /* [start][end] */
+	bool pair[REF_MAX][REF_MAX]; /* [start][end] */
 	bool lost_start[REF_MAX], lost_end[REF_MAX], replaced[REF_MAX], many[REF_MAX];
 	bool early[REF_MAX][REF_MAX]; /* [start][end]: the activity lies before its launch, within the clock error */
 	int crowd[REF_MAX];	      /* exact CUDA: number of the ambiguous group an event is in, -1 = none */
@@ -248,7 +245,7 @@ static void ref_syscall(struct reference *r)
 	}
 }
 
-#include "reference_cuda.h"
+#include "correlate_cuda.c"
 
 static void ref_policy(struct reference *r)
 {
@@ -336,5 +333,3 @@ static void ref_run(struct reference *r, struct capture *c)
 	ref_policy(r);
 	ref_count(r, c->request.samples);
 }
-
-#endif

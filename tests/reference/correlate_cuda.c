@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of reference.h about correlation ids: contract 9 "exact CUDA" and 9.1 rule 6, by asking all events each time. */
-#ifndef XP_TEST_REFERENCE_CUDA_H
-#define XP_TEST_REFERENCE_CUDA_H
-
+/* The part of correlate.c about correlation ids: contract 9 "exact CUDA" and 9.1 rule 6, by asking all events each time. */
 enum { NO_CONTEXT = 0 }; /* contexts of the tests count from 1 */
 
 static bool ref_is_api(const struct xp_event *e)
@@ -34,8 +31,8 @@ static bool ref_context(const struct reference *r, int i, uint32_t *ret_context)
 	for (int k = 0; k < r->n; k++) {
 		const struct xp_event *a = &r->e[k];
 
-		if (ref_is_api(a) || a->flags & (XP_EVF_INVALID_TIME | XP_EVF_NO_CONTEXT | XP_EVF_LAUNCH_UNKNOWN) || !ref_has_correlation(a) ||
-		    a->gpu.correlation != r->e[i].gpu.correlation)
+		if (ref_is_api(a) || a->flags & (XP_EVF_INVALID_TIME | XP_EVF_NO_CONTEXT | XP_EVF_LAUNCH_UNKNOWN) ||
+		    !ref_has_correlation(a) || a->gpu.correlation != r->e[i].gpu.correlation)
 			continue;
 		if (found != NO_CONTEXT && found != a->gpu.context)
 			return false; /* activities of this id in several contexts */
@@ -117,7 +114,8 @@ static void ref_group(struct reference *r, int first)
 	if (n_starts == n_ends) {
 		for (int i = 0; i < n_starts; i++)
 			ref_try_pair(r, starts[i], ends[i]);
-	} else if (ref_launches(r) && n_starts == 1 && r->e[starts[0]].flags & XP_EVF_GRAPH_LAUNCH && ref_different_nodes(r, ends, n_ends)) {
+	} else if (ref_launches(r) && n_starts == 1 && r->e[starts[0]].flags & XP_EVF_GRAPH_LAUNCH &&
+		   ref_different_nodes(r, ends, n_ends)) {
 		for (int i = 0; i < n_ends; i++) {
 			ref_try_pair(r, starts[0], ends[i]);
 			got += r->pair[starts[0]][ends[i]];
@@ -136,5 +134,3 @@ static void ref_cuda(struct reference *r)
 		if (ref_first_of_group(r, i))
 			ref_group(r, i);
 }
-
-#endif
