@@ -70,8 +70,8 @@ static bool comparable(unsigned a, unsigned b)
 	return (a == XP_CLOCK_CUPTI) == (b == XP_CLOCK_CUPTI);
 }
 
-/* The one pass over all events that every policy needs. */
-static void look(const struct xp_match *match, struct xp_identity *identity, struct xp_pairs *pairs, struct clocks *ret_clocks)
+/* The one pass over all events that every policy needs. False: out of memory. */
+static bool look(struct xp_match *match, struct xp_pairs *pairs, struct clocks *ret_clocks)
 {
 	for (uint32_t i = 0; i < match->n; i++) {
 		unsigned clock = match->events[i].clock;
@@ -81,9 +81,12 @@ static void look(const struct xp_match *match, struct xp_identity *identity, str
 		pairs->end_events += end;
 		ret_clocks->start[clock] |= start;
 		ret_clocks->end[clock] |= end;
-		xp_identity_see(identity, match->store, &match->events[i]);
+		if (!xp_identity_see(&match->identity, match->store, &match->events[i]))
+			return false;
 		pairs->launch_unknown |= (start || end) && match->events[i].flags & XP_EVF_LAUNCH_UNKNOWN;
 	}
+	xp_identity_join(&match->identity);
+	return true;
 }
 
 static int fail_clocks(struct xp_err *reterr, unsigned start, unsigned end)
@@ -160,6 +163,14 @@ static void count(const struct xp_match *match, uint64_t samples, struct xp_pair
 	}
 }
 
+static void match_done(struct xp_match *match)
+{
+	xp_identity_done(&match->identity);
+	free(match->marks);
+	free(match->pairs);
+}
+
+/* False: out of memory. */
 static bool run_policy(const struct xp_policy *policy, struct xp_match *match)
 {
 	match->marks = calloc((size_t)match->n + 1, 1);
@@ -178,7 +189,8 @@ int xp_correlate(struct xp_store *store, const struct xp_correlate_request *requ
 {
 	const struct xp_policy *policy = xp_policy_at(request->policy);
 	struct xp_pairs pairs = { .method = policy->method(request->start), .confidence = policy->confidence };
-	struct xp_match match = {
+	struct clocks clocks = { 0 };
+	__attribute__((cleanup(match_done))) struct xp_match match = {
 		.store = store,
 		.events = xp_store_events(store),
 		.start_bit = request->start_bit,
@@ -186,29 +198,20 @@ int xp_correlate(struct xp_store *store, const struct xp_correlate_request *requ
 		.start = request->start,
 		.end = request->end,
 	};
-	struct clocks clocks = { 0 };
-	xp_auto(xp_identity_free) struct xp_identity *identity = xp_identity_new();
 
 	match.n = events_until(match.events, xp_store_count(store), request->last_ns);
-	if (!identity)
+	if (!look(&match, &pairs, &clocks))
 		return out_of_memory(&match, reterr);
-	look(&match, identity, &pairs, &clocks);
-	xp_identity_join(identity);
-	match.identity = identity;
 	int r = check_clocks(&clocks, &pairs.alignment, reterr);
 	if (r)
 		return r;
-	if (run_policy(policy, &match)) {
-		count(&match, request->samples, &pairs);
-		pairs.at = xp_steal(&match.pairs);
-		pairs.nested_too_deep = match.nested_too_deep;
-		if (pairs.ambiguous > pairs.n)
-			pairs.confidence = XP_CONF_AMBIGUOUS;
-		*ret_pairs = pairs;
-	} else {
-		r = out_of_memory(&match, reterr);
-	}
-	free(match.pairs);
-	free(match.marks);
-	return r;
+	if (!run_policy(policy, &match))
+		return out_of_memory(&match, reterr);
+	count(&match, request->samples, &pairs);
+	pairs.at = xp_steal(&match.pairs);
+	pairs.nested_too_deep = match.nested_too_deep;
+	if (pairs.ambiguous > pairs.n)
+		pairs.confidence = XP_CONF_AMBIGUOUS;
+	*ret_pairs = pairs;
+	return 0;
 }

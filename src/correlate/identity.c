@@ -3,25 +3,39 @@
 #include "correlate/identity.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-struct xp_identity *xp_identity_new(void)
+void xp_identity_done(struct xp_identity *identity)
 {
-	return calloc(1, sizeof(struct xp_identity));
+	free(identity->at);
+	memset(identity, 0, sizeof(*identity));
 }
 
-void xp_identity_free(struct xp_identity *identity)
+/* Makes room for `n` entries and some more. */
+static bool grow(struct xp_identity *identity, uint32_t n)
 {
-	free(identity);
+	uint32_t more = n + n / 2 + 16;
+	struct xp_identity_entry *at = realloc(identity->at, more * sizeof(*at));
+
+	if (!at)
+		return false;
+	memset(at + identity->n, 0, (more - identity->n) * sizeof(*at));
+	identity->at = at;
+	identity->n = more;
+	return true;
 }
 
-void xp_identity_add(struct xp_identity *identity, const struct xp_store *store, const struct xp_event *event)
+bool xp_identity_add(struct xp_identity *identity, const struct xp_store *store, const struct xp_event *event)
 {
-	identity->at[event->process].seen = true;
-	identity->at[event->process].pid = event->pid;
-	identity->at[event->process].dated = xp_store_start_time(store, event->process).set;
-	identity->at[event->process].counts_as = event->process;
-	if (event->process >= identity->n)
-		identity->n = event->process + 1u;
+	if (event->process >= identity->n && !grow(identity, event->process + 1u))
+		return false;
+	identity->at[event->process] = (struct xp_identity_entry){
+		.pid = event->pid,
+		.counts_as = event->process,
+		.seen = true,
+		.dated = xp_store_start_time(store, event->process).set,
+	};
+	return true;
 }
 
 static uint16_t only_dated(const struct xp_identity *identity, uint16_t undated)

@@ -21,7 +21,7 @@ struct xp_match {
 	uint32_t n;
 	uint32_t start_bit, end_bit;
 	const struct xp_endpoint *start, *end;
-	const struct xp_identity *identity;
+	struct xp_identity identity;
 	uint8_t *marks; /* enum xp_mark bits, one byte an event */
 	struct xp_pair *pairs;
 	uint64_t n_pairs, cap_pairs;
@@ -40,7 +40,7 @@ static inline bool xp_match_is_end(const struct xp_match *match, uint32_t event)
 
 static inline uint64_t xp_match_identity(const struct xp_match *match, uint32_t event)
 {
-	return match->identity->at[match->events[event].process].counts_as;
+	return match->identity.at[match->events[event].process].counts_as;
 }
 
 /* False: out of memory. */

@@ -2,9 +2,6 @@
 /* Makes the value of a MeasurementResult. In: an edge, its capture and what goes with it. Out: a plain value. No state. */
 #include "result/measurement.h"
 
-/* Names of exemplars become shorter in these steps until the document fits its budget. */
-static const size_t name_steps[] = { 128, 64 };
-
 uint64_t xp_dropped_of(const struct xp_account *sources, size_t n)
 {
 	uint64_t dropped = 0;
@@ -23,18 +20,6 @@ void xp_count_events(struct xp_store *store, uint64_t *ret_host, uint64_t *ret_c
 		host += xp_event_group_of(events[i].type) == XP_GROUP_HOST;
 	*ret_host = host;
 	*ret_cuda = n - host;
-}
-
-/* Registers are a quarter of a system call's exemplar; a default result has them where they explain most: the slow ones. */
-static void leave_out_registers(struct xp_event_doc *doc, struct xp_arena *arena)
-{
-	struct xp_event_host_doc *host = xp_arena_new_of(arena, struct xp_event_host_doc);
-
-	if (!doc->host)
-		return;
-	*host = *doc->host;
-	host->n_arguments = 0;
-	doc->host = host;
 }
 
 /* An Event inside a result: without session id, names cut. */
@@ -57,8 +42,6 @@ static void make_exemplars(const struct xp_edge_request *edge, const struct xp_s
 		exemplar->latency_ns = xp_pair_latency(xp_store_events(edge->store), pair);
 		make_event(edge, pair->start, arena, &exemplar->start);
 		make_event(edge, pair->end, arena, &exemplar->end);
-		if (rank < XP_RANK_P99 && evidence->mode == XP_EVIDENCE_SUMMARY)
-			leave_out_registers(&exemplar->start, arena);
 	}
 }
 
@@ -122,26 +105,10 @@ int xp_measurement_make(const struct xp_measurement_request *request, struct xp_
 		make_exemplars(edge, made.statistics, arena, &value->evidence);
 	if (request->evidence == XP_EVIDENCE_FULL)
 		make_pairs(edge, arena, &value->evidence);
+	else
+		xp_measurement_slim(value);
 	*ret_value = value;
 	return 0;
-}
-
-bool xp_measurement_shrink(void *value)
-{
-	struct xp_measurement *measurement = value;
-	size_t max = 0;
-
-	for (size_t i = 0; i < XP_LEN(name_steps) && !max; i++)
-		if (name_steps[i] < measurement->name_max)
-			max = name_steps[i];
-	if (!max)
-		return false;
-	measurement->name_max = max;
-	for (size_t i = 0; i < measurement->evidence.n_exemplars; i++) {
-		xp_event_doc_cut(&measurement->evidence.exemplars[i].start, max, measurement->arena);
-		xp_event_doc_cut(&measurement->evidence.exemplars[i].end, max, measurement->arena);
-	}
-	return true;
 }
 
 void xp_measurement_warn(struct xp_warnings *warnings, const struct xp_edge_request *edge, const struct xp_edge_value *value)

@@ -22,7 +22,7 @@ struct setting {
 
 static inline void set(struct setting *s, struct capture *c)
 {
-	static const struct xp_target_id target = { .pid = TEST_PID, .process_start_time = 8812345 };
+	static const struct xp_target_id target = { .pid = TEST_PID, .process_start_time = 7 };
 	static const struct xp_account account = { .source = "ebpf_syscall", .emitted = 200, .delivered = 200 };
 	static const struct xp_artifact artifact = { "/tmp/xprobe-8fK2qd/events.jsonl", "jsonl", XP_SOME(200), 141200 };
 

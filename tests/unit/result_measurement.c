@@ -31,6 +31,36 @@ static void a_default_result_of_100_samples_stays_below_6_kb(void **state)
 	done(&s);
 }
 
+static void the_same_of_a_function_of_a_server(void **state)
+{
+	struct capture *c = capture_new(XP_POLICY_STACK_NESTED, XP_EV_HOST_FUNCTION_ENTRY, XP_EV_HOST_FUNCTION_EXIT);
+	struct xp_site site = { XP_PROBE_UPROBE, "/usr/lib/app/server", "0123456789abcdef0123456789abcdef01234567", "handle_request" };
+	struct setting s;
+	size_t len;
+
+	site.offset = (struct xp_opt_u64)XP_SOME(123456);
+	for (unsigned i = 0; i < 200; i++) {
+		struct xp_event e = event_of(c, 1000000000000 + 100000 * (uint64_t)i, 1 + i % 2);
+
+		e.tid = 4311;
+		e.cpu_valid = 1;
+		e.site = xp_store_site(c->store, &site);
+		e.flags = XP_EVF_HAS_SP;
+		e.host.sp = 0x7ffd12345678;
+		put(c, e);
+	}
+	xp_store_thread(c->store, 4311, "server", 0, 0);
+	correlate(c);
+	set(&s, c);
+	c->start.selector = "uprobe:/usr/lib/app/server:handle_request:entry";
+	c->end.selector = "uprobe:/usr/lib/app/server:handle_request:return";
+	json_decref(document(make(&s), &len));
+	if (len > 6144)
+		print_error("%zu bytes\n", len);
+	assert_true(len <= 6144);
+	done(&s);
+}
+
 static void members_of_the_example(void **state)
 {
 	struct setting s;
@@ -162,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_default_result_of_100_samples_stays_below_6_kb),
+		cmocka_unit_test(the_same_of_a_function_of_a_server),
 		cmocka_unit_test(members_of_the_example),
 		cmocka_unit_test(full_evidence_lists_every_pair),
 		cmocka_unit_test(a_partial_without_pairs),
