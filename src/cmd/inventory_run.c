@@ -6,6 +6,7 @@
 
 #include "base/regex.h"
 #include "cmd/emit.h"
+#include "collect/issues.h"
 #include "output/artifact.h"
 
 enum { RESULT_BUDGET = 16384, PARTIAL_BUDGET = 12288 };
@@ -71,26 +72,6 @@ int xp_inventory_flags(const struct xp_session *session, struct xp_inventory_req
 	return xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, request, reterr);
 }
 
-static enum xp_status status_of(enum xp_window_end end)
-{
-	switch (end) {
-	case XP_END_DURATION:
-	case XP_END_SAMPLES:
-	case XP_END_CAPACITY:
-		return XP_COMPLETED;
-	case XP_END_TIMEOUT:
-		return XP_TIMED_OUT;
-	case XP_END_COST:
-	case XP_END_SIGNAL:
-		return XP_CANCELLED;
-	case XP_END_TARGET_GONE:
-	case XP_END_FAILED:
-	case XP_WINDOW_END_COUNT:
-		return XP_FAILED;
-	}
-	return XP_FAILED;
-}
-
 static void warn_of_changes(struct xp_session *session, const struct xp_window *window)
 {
 	if (window->exec_seen)
@@ -147,7 +128,7 @@ static void fill_head(struct state *s)
 	struct xp_document *head = s->value;
 
 	head->session_id = s->session->session_id;
-	head->status = (int)status_of(s->window->end);
+	head->status = (int)xp_window_status(s->window);
 	head->target = *xp_target_identity(s->target);
 	head->evidence.mode = s->run->request.full_evidence ? XP_EVIDENCE_FULL : XP_EVIDENCE_SUMMARY;
 	head->cost = &s->window->cost;
@@ -191,7 +172,7 @@ static int conclude(struct state *s, void *collector_state, struct xp_err *failu
 	}
 	s->value = value;
 	fill_head(s);
-	if (write_artifact(s, &err)) {
+	if (!(kind->empty && kind->empty(value)) && write_artifact(s, &err)) {
 		if (failure->code)
 			xp_err_detail(&err, "original_error_code", json_string(xp_err_name(failure->code)));
 		xp_err_move(failure, &err);

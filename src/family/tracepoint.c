@@ -3,9 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "family/family.h"
 #include "family/grammar.h"
@@ -32,23 +32,25 @@ static int parse(const char *text, struct xp_arena *arena, struct xp_endpoint *e
 	return 0;
 }
 
-/* Tracepoints of the category that share the first word of the wanted name, as ready selectors. */
+static int is_tracepoint(const struct dirent *entry)
+{
+	return entry->d_type == DT_DIR && entry->d_name[0] != '.';
+}
+
+/* Tracepoints of the category that share the first word of the wanted name, by name, as ready selectors. */
 static json_t *candidates(int category_fd, const struct xp_endpoint *ep)
 {
-	size_t common = strcspn(ep->tracepoint.name, "_") + 1;
+	size_t common = strcspn(ep->tracepoint.name, "_");
+	struct dirent **entries = NULL;
 	json_t *list = json_array();
-	int fd = dup(category_fd);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int n = scandirat(category_fd, ".", &entries, is_tracepoint, alphasort);
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return list;
+	for (int i = 0; i < n; i++) {
+		if (json_array_size(list) < CANDIDATES_MAX && !strncmp(entries[i]->d_name, ep->tracepoint.name, common))
+			json_array_append_new(list, json_sprintf("tracepoint:%s:%s", ep->tracepoint.category, entries[i]->d_name));
+		free(entries[i]);
 	}
-	for (struct dirent *entry; (entry = readdir(dir)) && json_array_size(list) < CANDIDATES_MAX;)
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && !strncmp(entry->d_name, ep->tracepoint.name, common))
-			json_array_append_new(list, json_sprintf("tracepoint:%s:%s", ep->tracepoint.category, entry->d_name));
-	closedir(dir);
+	free(entries);
 	return list;
 }
 

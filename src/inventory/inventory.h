@@ -36,6 +36,8 @@ struct xp_inventory_kind {
 	bool (*shrink)(void *value);
 	/* The value for people, at most 100 columns. NULL: JSON is shown instead. */
 	void (*report)(const void *value, struct xp_text *out, bool color);
+	/* Nothing was captured, so no artifact is left (contract 12). NULL: never so. */
+	bool (*empty)(const void *value);
 };
 
 /* Every inventory, sorted by name. */

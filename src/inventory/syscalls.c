@@ -170,4 +170,6 @@ const struct xp_inventory_kind xp_inventory_syscalls = {
 	.finish = finish,
 	.free = free_state,
 	.shrink = xp_syscalls_shrink,
+	.report = xp_syscalls_report,
+	.empty = xp_syscalls_empty,
 };

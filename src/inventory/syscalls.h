@@ -5,6 +5,8 @@
 
 #include "collect/document.h"
 
+struct xp_text;
+
 struct xp_syscall_duration {
 	uint64_t min;
 	double mean;
@@ -89,5 +91,9 @@ extern const struct xp_record xp_syscalls_record; /* "SyscallAggregateResult" */
 
 /* One step towards the size budget: shortens a list from its end. False: nothing is left to cut. `value` is a struct xp_syscalls. */
 bool xp_syscalls_shrink(void *value);
+/* True when there is nothing to keep: no call was entered in the window. */
+bool xp_syscalls_empty(const void *value);
+/* The value for people; lives in output/report_syscalls.c, beside the other reports. */
+void xp_syscalls_report(const void *value, struct xp_text *out, bool color);
 
 #endif

@@ -317,3 +317,10 @@ bool xp_syscalls_shrink(void *opaque)
 	value->collection.groups_listed = *groups;
 	return true;
 }
+
+bool xp_syscalls_empty(const void *opaque)
+{
+	const struct xp_syscalls *value = opaque;
+
+	return !value->inventory.n_groups && !value->collection.observed_entries;
+}
