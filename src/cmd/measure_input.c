@@ -46,30 +46,6 @@ static void store_free(void *store)
 	xp_store_free(store);
 }
 
-static const struct xp_account *account_of(const struct xp_input_summary *summary, struct xp_arena *arena, size_t *ret_n)
-{
-	struct xp_account *account = xp_arena_array(arena, struct xp_account, 2);
-	size_t n = 0;
-
-	if (summary->host_events || summary->host_dropped)
-		account[n++] = (struct xp_account){
-			.source = "ebpf_uprobe",
-			.emitted = summary->host_events + summary->host_dropped,
-			.delivered = summary->host_events,
-			.dropped = summary->host_dropped,
-		};
-	if (summary->cupti.present)
-		account[n++] = (struct xp_account){
-			.source = "cupti_activity",
-			.emitted = summary->cupti.observed_records + summary->cupti.filtered,
-			.delivered = summary->cupti.retained_records,
-			.dropped = summary->cupti.observed_records - summary->cupti.retained_records,
-			.filtered = summary->cupti.filtered,
-		};
-	*ret_n = n;
-	return account;
-}
-
 static const struct xp_cupti_account *cupti_of(const struct xp_input_summary *summary, struct xp_arena *arena)
 {
 	const struct xp_input_cupti *in = &summary->cupti;
@@ -132,7 +108,7 @@ static int measure(struct xp_session *session, const struct xp_measure_request *
 	xp_auto_err failure = { 0 };
 	uint32_t bits = (1u << plan->n_endpoints) - 1;
 
-	captured.sources = account_of(summary, session->arena, &captured.n_sources);
+	captured.sources = xp_input_accounts(summary, session->arena, &captured.n_sources);
 	if (xp_input_judge(summary, request->bounds.max_events, &failure))
 		return xp_err_move(reterr, &failure);
 	int rc = xp_match_store(plan->endpoints, plan->n_endpoints, store, reterr);

@@ -53,6 +53,23 @@ int xp_input_pread(const struct xp_input *in, void *bytes, size_t len, uint64_t 
 	return 0;
 }
 
+static enum xp_input_source source_of(const struct xp_event *event)
+{
+	switch (xp_event_group_of(event->type)) {
+	case XP_GROUP_NVTX:
+		return XP_IN_NVTX;
+	case XP_GROUP_CUDA:
+		return event->type <= XP_EV_CUDA_API_EXIT ? XP_IN_CALLBACK : XP_IN_ACTIVITY;
+	case XP_GROUP_HOST:
+		break;
+	}
+	if (event->type == XP_EV_SYSCALL_ENTRY || event->type == XP_EV_SYSCALL_EXIT)
+		return XP_IN_SYSCALL;
+	if (event->type == XP_EV_TRACEPOINT)
+		return XP_IN_TRACEPOINT;
+	return event->type == XP_EV_PYTHON_GC_START || event->type == XP_EV_PYTHON_GC_END ? XP_IN_USDT : XP_IN_UPROBE;
+}
+
 int xp_input_add(struct xp_input *in, const struct xp_event *event, struct xp_err *reterr)
 {
 	struct xp_input_summary *summary = in->summary;
@@ -65,6 +82,7 @@ int xp_input_add(struct xp_input *in, const struct xp_event *event, struct xp_er
 		summary->host_events++;
 	else
 		summary->cuda_events++;
+	summary->by_source[source_of(event)]++;
 	if (summary->events++ % STOP_EVERY == 0 && in->options->stop && in->options->stop())
 		return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the reading of input");
 	if (xp_store_add(in->store, event) && (event->flags & XP_EVF_INVALID_TIME))
@@ -224,61 +242,5 @@ int xp_input_read(const char *const *paths, size_t n, const struct xp_input_opti
 	find_target(store, &summary);
 	*ret_summary = summary;
 	*ret_store = xp_steal(&store);
-	return 0;
-}
-
-static int dropped(const struct xp_input_summary *summary, struct xp_err *reterr)
-{
-	const struct xp_input_cupti *cupti = &summary->cupti;
-	int rc = xp_fail(reterr, XP_E_EVENTS_DROPPED, "the input captures lost %llu events, so counts from them would be wrong",
-			 (unsigned long long)(summary->host_dropped + cupti->dropped_records));
-
-	xp_err_detail(reterr, "dropped_events", xp_json_count(summary->host_dropped + cupti->dropped_records));
-	if (cupti->present) {
-		xp_err_detail(reterr, "record_capacity", xp_json_count(cupti->record_capacity));
-		xp_err_detail(reterr, "observed_records", xp_json_count(cupti->observed_records));
-		xp_err_detail(reterr, "retained_records", xp_json_count(cupti->retained_records));
-		xp_err_detail(reterr, "dropped_records", xp_json_count(cupti->dropped_records));
-	}
-	return rc;
-}
-
-static int too_many(const struct xp_input_summary *summary, uint64_t max_events, struct xp_err *reterr)
-{
-	int rc;
-
-	if (summary->events > max_events)
-		rc = xp_fail(reterr, XP_E_EVENT_RATE_TOO_HIGH, "the input holds %llu events, more than --max-events %llu",
-			     (unsigned long long)summary->events, (unsigned long long)max_events);
-	else
-		rc = xp_fail(reterr, XP_E_EVENT_RATE_TOO_HIGH, "an input capture ended because its capacity was used up");
-	xp_err_detail(reterr, "observed_events", xp_json_count(summary->events));
-	xp_err_detail(reterr, "max_events", xp_json_count(max_events));
-	if (summary->cupti.present)
-		xp_err_detail(reterr, "record_capacity", xp_json_count(summary->cupti.record_capacity));
-	return rc;
-}
-
-int xp_input_judge(const struct xp_input_summary *summary, uint64_t max_events, struct xp_err *reterr)
-{
-	const struct xp_input_cupti *cupti = &summary->cupti;
-
-	if (summary->host_dropped || cupti->dropped_records)
-		return dropped(summary, reterr);
-	if (summary->host_limit_reached || cupti->limit_reached || summary->events > max_events)
-		return too_many(summary, max_events, reterr);
-	if (cupti->unknown_records) {
-		int rc = xp_fail(reterr, XP_E_TRACE_EXPORT_FAILED, "the input captures hold %llu records of unknown kinds",
-				 (unsigned long long)cupti->unknown_records);
-
-		xp_err_detail(reterr, "unknown_records", xp_json_count(cupti->unknown_records));
-		return rc;
-	}
-	if (cupti->failed || cupti->not_stopped) {
-		int rc = xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "an input CUPTI capture was not stopped cleanly");
-
-		xp_err_detail(reterr, "capture_state", json_string(cupti->failed ? "failed" : "active"));
-		return rc;
-	}
 	return 0;
 }

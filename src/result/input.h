@@ -3,8 +3,8 @@
 #ifndef XP_RESULT_INPUT_H
 #define XP_RESULT_INPUT_H
 
+#include "collect/collector.h"
 #include "event/store.h"
-#include "target/target.h"
 
 enum { XP_INPUT_FILES_MAX = 64 };
 #define XP_INPUT_BYTES_MAX (UINT64_C(4) << 30)
@@ -22,9 +22,13 @@ struct xp_input_cupti {
 	uint64_t invalid_time_records; /* as the agent counted them; it kept none of them */
 };
 
+/* Sources of contract 15.1 that events of input files stand for. */
+enum xp_input_source { XP_IN_UPROBE, XP_IN_SYSCALL, XP_IN_TRACEPOINT, XP_IN_USDT, XP_IN_CALLBACK, XP_IN_ACTIVITY, XP_IN_NVTX, XP_INPUT_SOURCE_COUNT };
+
 struct xp_input_summary {
 	uint64_t events;		  /* in the files; more than the store holds when max_events was too small */
 	uint64_t host_events, cuda_events; /* NVTX counts as CUDA */
+	uint64_t by_source[XP_INPUT_SOURCE_COUNT];
 	uint64_t host_dropped;		  /* of host captures */
 	bool host_limit_reached;
 	bool source_loss_unknown;	  /* a file that cannot carry drop counters was among them */
@@ -51,5 +55,7 @@ int xp_input_read(const char *const *paths, size_t n, const struct xp_input_opti
  * max_events), TRACE_EXPORT_FAILED (unknown records), CUPTI_NOT_AVAILABLE (not stopped, failed).
  */
 int xp_input_judge(const struct xp_input_summary *summary, uint64_t max_events, struct xp_err *reterr);
+/* One account a source with events, in the arena; for summaries that xp_input_judge let pass, which lost nothing. */
+struct xp_account *xp_input_accounts(const struct xp_input_summary *summary, struct xp_arena *arena, size_t *ret_n);
 
 #endif

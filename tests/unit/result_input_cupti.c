@@ -279,6 +279,20 @@ static void abi_5_is_read(void **state)
 	doc = doc_at(store, 5, arena);
 	assert_string_equal(text_of(&doc, "src_memory"), "pageable");
 	assert_string_equal(text_of(&doc, "dst_memory"), "device");
+	static const struct xp_account expected_accounts[] = {
+		{ .source = "cupti_callback", .emitted = 3, .delivered = 3 },
+		{ .source = "cupti_activity", .emitted = 6 + 149, .delivered = 6, .filtered = 149 },
+		{ .source = "nvtx", .emitted = 2, .delivered = 2 },
+	};
+	size_t n;
+	struct xp_account *accounts = xp_input_accounts(&summary, arena, &n);
+	assert_int_equal(n, XP_LEN(expected_accounts));
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(accounts[i].source, expected_accounts[i].source);
+		assert_int_equal(accounts[i].emitted, expected_accounts[i].emitted);
+		assert_int_equal(accounts[i].delivered, expected_accounts[i].delivered);
+		assert_int_equal(accounts[i].filtered, expected_accounts[i].filtered);
+	}
 	const struct xp_input_cupti *cupti = &summary.cupti;
 	const uint64_t got[] = { cupti->api_launches, cupti->activities_seen, cupti->graph_launches, cupti->invalid_time_records,
 				 cupti->in_flight_at_stop, cupti->filtered, cupti->cupti_version, cupti->driver_version, cupti->stall_ns.v,
