@@ -11,7 +11,7 @@
 enum xp_frame_kind { XP_FRAME_NATIVE, XP_FRAME_PYTHON, XP_FRAME_KERNEL, XP_FRAME_JIT, XP_FRAME_UNKNOWN, XP_FRAME_KIND_COUNT };
 extern const char *const xp_frame_kind_names[XP_FRAME_KIND_COUNT];
 
-struct xp_symbol {
+struct xp_symbolized {
 	uint64_t address;
 	enum xp_frame_kind kind;
 	const char *module_path, *build_id; /* NULL: not in a file */
@@ -29,7 +29,7 @@ void xp_symbolizer_free(struct xp_symbolizer *symbolizer);
 XP_DEFINE_AUTO(struct xp_symbolizer *, xp_symbolizer_free);
 
 /* Resolves n distinct addresses (any order); ret[i] belongs to addresses[i]. Strings live as long as the symbolizer. */
-int xp_symbolize(struct xp_symbolizer *symbolizer, const uint64_t *addresses, size_t n, struct xp_symbol *ret, struct xp_err *reterr);
+int xp_symbolize(struct xp_symbolizer *symbolizer, const uint64_t *addresses, size_t n, struct xp_symbolized *ret, struct xp_err *reterr);
 
 struct xp_symbolize_account {
 	bool deadline_reached, kernel_readable;
