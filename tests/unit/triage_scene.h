@@ -40,7 +40,6 @@ static inline struct xp_thread_row thread(uint32_t tid, const char *name, uint64
 		.name = name,
 		.name_pattern = name,
 		.state = "S",
-		.wall_ns = 1000 * MS,
 		.on_cpu_ns = cpu_ms * MS,
 		.runqueue_ns = wait_ms * MS,
 		.blocked_ns = (1000 - cpu_ms - wait_ms) * MS,
@@ -56,19 +55,10 @@ static inline int set_up(void **state)
 
 	s->arena = xp_arena_new();
 	s->threads[0] = thread(MAIN, "main", 300, 0);
-	s->time = (struct xp_thread_time){ .window_ns = 1000 * MS,
-					   .count = 1,
-					   .active = 1,
-					   .threads = s->threads,
-					   .n_threads = 1,
-					   .cpus_allowed = "0-1",
-					   .n_cpus_allowed = 2 };
-	s->levels[0] = (struct xp_cgroup_level){ .path = "/job",
-						 .quota_us = XP_SOME(20000),
-						 .period_us = XP_SOME(100000),
-						 .cpus = XP_SOME(0.2),
-						 .throttled_ns = XP_SOME(0),
-						 .throttled_periods = XP_SOME(0) };
+	s->time = (struct xp_thread_time){
+		.count = 1, .active = 1, .threads = s->threads, .n_threads = 1, .cpus_allowed = "0-1", .n_cpus_allowed = 2
+	};
+	s->levels[0] = (struct xp_cgroup_level){ .path = "/job", .throttled_ns = XP_SOME(0), .throttled_periods = XP_SOME(0) };
 	s->cgroup = (struct xp_cgroup){ .version = XP_CGROUP_V2, .path = "/job", .levels = s->levels, .n_levels = 1 };
 	s->view = (struct xp_syscall_view){ .sums = s->sums, .uses = s->uses, .open = s->open };
 	s->input = (struct xp_triage_input){ .target = { .pid = MAIN, .process_start_time = 8812345 },
