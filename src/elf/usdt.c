@@ -23,6 +23,15 @@ static bool read_note(const struct xp_elf_note *note, uint64_t ret_addresses[3],
 	return true;
 }
 
+/* A note section that is loaded as well is met twice. */
+static bool have_site(const struct xp_usdt_site *sites, size_t n, uint64_t vaddr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sites[i].vaddr == vaddr)
+			return true;
+	return false;
+}
+
 size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *name, struct xp_arena *arena,
 		   struct xp_usdt_site **ret_sites)
 {
@@ -40,6 +49,8 @@ size_t xp_elf_usdt(const struct xp_elf *elf, const char *provider, const char *n
 		if (!read_note(&note, at, &note_provider, &note_name) || strcmp(note_provider, provider) || strcmp(note_name, name))
 			continue;
 		uint64_t moved = has_base ? base.vaddr - at[1] : 0;
+		if (have_site(found, n, at[0] + moved))
+			continue;
 		found[n].vaddr = at[0] + moved;
 		found[n].semaphore = at[2] ? at[2] + moved : 0;
 		n++;

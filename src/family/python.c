@@ -88,7 +88,7 @@ static bool take_collector(const struct xp_symbol *symbol, void *arg)
 /* gc_collect_main since 3.10, collect before. The plain word is trusted only beside Python's own API. */
 static void find_collectors(const struct xp_probe_file *file, struct collectors *ret_found)
 {
-	static const char *const stems[] = { "gc_collect_main", "collect_main", "collect" };
+	static const char *const stems[] = { "gc_collect_main", "collect" };
 
 	*ret_found = (struct collectors){ 0 };
 	if (!xp_symbols_exports(file->elf, "PyGC_Collect"))

@@ -88,6 +88,27 @@ static void stripped_files_give_no_wrong_name(void **state)
 	assert_int_equal(extent.size, known.size);
 }
 
+static void batches_of_addresses_are_named(void **state)
+{
+	static const char *const names[] = { "one_ret", "two_rets", "switch_pic", "split", "never_returns", "same_global", "untyped" };
+	xp_auto(xp_elf_close) struct xp_elf *elf = open_target("libexits.so");
+	uint64_t vaddrs[XP_LEN(names) + 1];
+	struct xp_symbol symbols[XP_LEN(vaddrs)];
+
+	for (size_t i = 0; i < XP_LEN(names); i++)
+		vaddrs[i] = address_of(elf, names[i]) + (i % 2);
+	vaddrs[XP_LEN(names)] = vaddrs[XP_LEN(names) - 1] + 0x100000;
+	xp_symbols_resolve(elf, vaddrs, XP_LEN(vaddrs), symbols);
+	for (size_t i = 0; i < XP_LEN(names); i++) {
+		assert_true(!i || vaddrs[i] > vaddrs[i - 1]);
+		if (!symbols[i].name || strcmp(symbols[i].name, names[i]) != 0)
+			fail_msg("%s is called %s", names[i], symbols[i].name ? symbols[i].name : "nothing");
+	}
+	assert_null(symbols[XP_LEN(names)].name);
+	/* All three names of one address are one function. */
+	assert_int_equal(address_of(elf, "same_weak"), address_of(elf, "same_global"));
+}
+
 static void imports_are_no_functions(void **state)
 {
 	xp_auto(xp_elf_close) struct xp_elf *elf = open_target("functions");
@@ -243,11 +264,17 @@ static void debug_link_is_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_functions_in_every_shape),     cmocka_unit_test(offsets_follow_the_segment),
-		cmocka_unit_test(stripped_files_give_no_wrong_name), cmocka_unit_test(imports_are_no_functions),
-		cmocka_unit_test(versions_are_told_apart),	     cmocka_unit_test(ifuncs_are_marked),
-		cmocka_unit_test(signatures_name_one_function_each), cmocka_unit_test(rust_names_go_with_and_without_hash),
-		cmocka_unit_test(demangling_keeps_its_limits),	     cmocka_unit_test(debug_link_is_checked),
+		cmocka_unit_test(same_functions_in_every_shape),
+		cmocka_unit_test(offsets_follow_the_segment),
+		cmocka_unit_test(stripped_files_give_no_wrong_name),
+		cmocka_unit_test(batches_of_addresses_are_named),
+		cmocka_unit_test(imports_are_no_functions),
+		cmocka_unit_test(versions_are_told_apart),
+		cmocka_unit_test(ifuncs_are_marked),
+		cmocka_unit_test(signatures_name_one_function_each),
+		cmocka_unit_test(rust_names_go_with_and_without_hash),
+		cmocka_unit_test(demangling_keeps_its_limits),
+		cmocka_unit_test(debug_link_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

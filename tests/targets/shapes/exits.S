@@ -290,6 +290,19 @@ at_inner_nop5:
 	ret
 finish inner_nop5
 
+/* Three names at one address. */
+	.weak same_weak
+	.type same_weak, @function
+same_weak:
+	.type same_local, @function
+same_local:
+function same_global
+	mov $3, %eax
+	ret
+	.size same_weak, . - same_weak
+	.size same_local, . - same_local
+finish same_global
+
 /* Untyped and without size: it reaches to the next function. */
 	.globl untyped
 untyped:
