@@ -82,19 +82,18 @@ static __always_inline void pass(__u32 kind)
 		__sync_fetch_and_add(&counts->passed, 1);
 }
 
-/* Room for one record, counted either way. */
+/* Room for one record. What gets none is counted here, what does is counted by the reader: the ring itself loses nothing in between. */
 static __always_inline void *reserve(__u64 size, __u32 kind)
 {
-	struct xp_rec_counts *counts = counts_of(kind);
-	void *record;
+	void *record = bpf_ringbuf_reserve(&xp_ring, size, 0);
+	struct xp_rec_counts *counts;
 
-	if (!counts)
-		return NULL;
-	__sync_fetch_and_add(&counts->emitted, 1);
-	record = bpf_ringbuf_reserve(&xp_ring, size, 0);
-	if (!record)
+	if (record)
+		return record;
+	counts = counts_of(kind);
+	if (counts)
 		__sync_fetch_and_add(&counts->dropped, 1);
-	return record;
+	return NULL;
 }
 
 /* A wake-up costs more than the rest of an event, so the tool reads on a timer and is woken once when the ring fills faster than that. */
@@ -139,12 +138,14 @@ static __always_inline void emit_function(struct pt_regs *ctx, const struct who 
 SEC("uprobe")
 int xp_function(struct pt_regs *ctx)
 {
-	__u64 t_ns = bpf_ktime_get_ns(), cookie;
+	__u64 t_ns = 0, cookie;
 	struct who who;
 
 	if (!wanted(&who))
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
+	if (((cookie >> 32) & 0xff) == XP_SHAPE_FUNCTION_EXIT)
+		t_ns = bpf_ktime_get_ns();
 	emit_function(ctx, &who, cookie, (cookie >> 32) & 0xff, cookie & 0xffff, t_ns);
 	if ((cookie >> 48) & XP_COOKIE_THEN_EXIT)
 		emit_function(ctx, &who, cookie, XP_SHAPE_FUNCTION_EXIT, (cookie >> 16) & 0xffff, bpf_ktime_get_ns());

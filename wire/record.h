@@ -33,13 +33,15 @@
 #define XP_COUNT_TRACEPOINT 5
 #define XP_COUNT_KINDS 6
 
-/* One CPU's counters of one kind. Written by bpf/ with atomic adds, since a probe may preempt another on the same CPU. */
+/*
+ * One CPU's counters of one kind. Written by bpf/ with atomic adds, since a probe may preempt another on the same CPU. Records in the
+ * ring are counted by who reads them: the ring loses none, and its producer position proves it.
+ */
 struct xp_rec_counts {
-	__u64 emitted; /* records wanted for the ring */
-	__u64 dropped; /* of them: no room in the ring */
-	__u64 passed;  /* ran in the target and wanted no record */
+	__u64 dropped;	/* wanted a record, and the ring had no room */
+	__u64 passed;	/* ran in the target and wanted no record */
 };
-XP_WIRE_SIZE(struct xp_rec_counts, 24);
+XP_WIRE_SIZE(struct xp_rec_counts, 16);
 
 /* Head of every record. Written by bpf/, ids as the tool sees them (bpf/filter.h). */
 struct xp_rec_hdr {

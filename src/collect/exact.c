@@ -72,7 +72,7 @@ static int disarm(void *state, struct xp_err *reterr)
 		r = read_ring(exact, reterr);
 	if (!r)
 		r = xp_probes_count(exact->probes, &exact->counts, reterr);
-	return r ? r : xp_exact_check_accounts(exact, reterr);
+	return r ? r : xp_probes_verify(exact->probes, reterr);
 }
 
 static bool has_samples(const struct xp_exact *exact)

@@ -17,7 +17,7 @@ uint64_t xp_exact_cost_ns(const struct xp_exact *exact, uint64_t *ret_events)
 	uint64_t ns = 0, events = 0;
 
 	for (unsigned kind = 0; kind < XP_COUNT_KINDS; kind++) {
-		uint64_t ran = exact->counts.kind[kind].emitted + exact->counts.kind[kind].passed;
+		uint64_t ran = exact->counts.kind[kind].delivered + exact->counts.kind[kind].dropped + exact->counts.kind[kind].passed;
 
 		events += ran;
 		ns += ran * xp_probes_floor(exact->probes, kind);
@@ -26,15 +26,15 @@ uint64_t xp_exact_cost_ns(const struct xp_exact *exact, uint64_t *ret_events)
 	return ns;
 }
 
-static void sum_source(const struct xp_exact *exact, enum xp_exact_source source, uint64_t *ret_emitted, uint64_t *ret_dropped)
+static void sum_source(const struct xp_exact *exact, enum xp_exact_source source, struct xp_account *account)
 {
-	*ret_emitted = *ret_dropped = 0;
 	for (unsigned kind = 0; kind < XP_COUNT_KINDS; kind++) {
 		if (source_of_kind(kind) != source)
 			continue;
-		*ret_emitted += exact->counts.kind[kind].emitted;
-		*ret_dropped += exact->counts.kind[kind].dropped;
+		account->delivered += exact->counts.kind[kind].delivered;
+		account->dropped += exact->counts.kind[kind].dropped;
 	}
+	account->emitted = account->delivered + account->dropped;
 }
 
 static const char *const source_names[XP_EXACT_SOURCE_COUNT] = {
@@ -43,20 +43,6 @@ static const char *const source_names[XP_EXACT_SOURCE_COUNT] = {
 	[XP_EXACT_TRACEPOINT] = "ebpf_tracepoint",
 	[XP_EXACT_USDT] = "ebpf_usdt",
 };
-
-int xp_exact_check_accounts(const struct xp_exact *exact, struct xp_err *reterr)
-{
-	for (unsigned source = 0; source < XP_EXACT_SOURCE_COUNT; source++) {
-		uint64_t emitted, dropped;
-
-		sum_source(exact, (enum xp_exact_source)source, &emitted, &dropped);
-		if (emitted != exact->delivered[source] + dropped)
-			return xp_fail(reterr, XP_E_INTERNAL, "%s: %llu records emitted, %llu delivered and %llu dropped",
-				       source_names[source], (unsigned long long)emitted, (unsigned long long)exact->delivered[source],
-				       (unsigned long long)dropped);
-	}
-	return 0;
-}
 
 enum xp_exact_source xp_exact_source_of_point(enum xp_point_at at)
 {
@@ -99,9 +85,8 @@ struct xp_account *xp_exact_accounts(const struct xp_exact *exact, struct xp_are
 		if (!exact->in_use[source])
 			continue;
 		account->source = source_names[source];
-		account->delivered = exact->delivered[source];
 		account->still_open = still_open(exact, (enum xp_exact_source)source);
-		sum_source(exact, (enum xp_exact_source)source, &account->emitted, &account->dropped);
+		sum_source(exact, (enum xp_exact_source)source, account);
 		if (account->dropped) {
 			account->dropped_reasons = xp_arena_new_of(arena, struct xp_count);
 			*account->dropped_reasons = (struct xp_count){ .name = "ring_full", .n = account->dropped };

@@ -68,7 +68,6 @@ struct xp_exact {
 	struct xp_exact_threads threads;
 	uint16_t process;
 	bool in_use[XP_EXACT_SOURCE_COUNT];
-	uint64_t delivered[XP_EXACT_SOURCE_COUNT];
 	uint64_t observed, exempted;
 	bool full;
 	struct xp_probe_counts counts; /* as last read */
@@ -79,7 +78,5 @@ void xp_exact_take(void *arg, uint32_t point, const struct xp_rec_hdr *record);
 /* exact_account.c */
 enum xp_exact_source xp_exact_source_of_point(enum xp_point_at at);
 uint64_t xp_exact_cost_ns(const struct xp_exact *exact, uint64_t *ret_events);
-/* INTERNAL when an account does not add up: every record that the kernel wanted was delivered or dropped. */
-int xp_exact_check_accounts(const struct xp_exact *exact, struct xp_err *reterr);
 
 #endif

@@ -4,15 +4,6 @@
 
 #include "collect/exact_priv.h"
 
-static enum xp_exact_source source_of_shape(unsigned shape)
-{
-	if (shape == XP_SHAPE_SYSCALL_ENTRY || shape == XP_SHAPE_SYSCALL_EXIT)
-		return XP_EXACT_SYSCALL;
-	if (shape == XP_SHAPE_TRACEPOINT)
-		return XP_EXACT_TRACEPOINT;
-	return shape == XP_SHAPE_MARKER ? XP_EXACT_USDT : XP_EXACT_UPROBE;
-}
-
 static void fill_function(struct xp_event *event, const struct xp_rec_function *record, const struct xp_exact_point *meaning)
 {
 	/* A return probe runs behind the `ret`: the slot of the return address, which names the frame, is one word further down. */
@@ -82,7 +73,6 @@ void xp_exact_take(void *arg, uint32_t point, const struct xp_rec_hdr *record)
 	struct xp_exact *exact = arg;
 	struct xp_event event;
 
-	exact->delivered[source_of_shape(record->shape)]++;
 	fill_event(exact, &event, point, record);
 	exact->observed++;
 	if (is_orphan(exact, &event)) {

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "probe.skel.h"
 
@@ -19,13 +22,23 @@ static const uint32_t record_sizes[] = {
 	[XP_SHAPE_MARKER] = sizeof(struct xp_rec_function),
 };
 
+static bool is_call(const struct xp_rec_hdr *record)
+{
+	return record->shape == XP_SHAPE_SYSCALL_ENTRY || record->shape == XP_SHAPE_SYSCALL_EXIT;
+}
+
+static bool is_whole(const struct xp_probes *probes, const struct xp_rec_hdr *record, size_t size)
+{
+	if (size < sizeof(*record) || record->shape >= XP_LEN(record_sizes) || !record_sizes[record->shape])
+		return false;
+	return size >= record_sizes[record->shape] && (is_call(record) || record->site < probes->n_points);
+}
+
 static uint32_t point_of(const struct xp_probes *probes, const struct xp_rec_hdr *record)
 {
-	bool is_exit = record->shape == XP_SHAPE_SYSCALL_EXIT;
-
-	if (!is_exit && record->shape != XP_SHAPE_SYSCALL_ENTRY)
+	if (!is_call(record))
 		return record->site;
-	return record->nr < XP_SYSCALL_NUMBERS ? probes->syscall_point[is_exit][record->nr] : XP_NO_POINT;
+	return record->nr < XP_SYSCALL_NUMBERS ? probes->syscall_point[record->shape == XP_SHAPE_SYSCALL_EXIT][record->nr] : XP_NO_POINT;
 }
 
 /* libbpf's callback; a bad record stops the reading and is told by xp_probes_read. */
@@ -34,12 +47,14 @@ static int take_record(void *arg, void *data, size_t size)
 	struct xp_probes *probes = arg;
 	const struct xp_rec_hdr *record = data;
 
-	if (size < sizeof(*record) || record->shape >= XP_LEN(record_sizes) || size < record_sizes[record->shape] ||
-	    !record_sizes[record->shape])
-		probes->bad_record = true;
-	else if (probes->reader)
+	probes->bytes_read += (size + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
+	probes->bad_record |= !is_whole(probes, record, size);
+	if (probes->bad_record)
+		return -EBADMSG;
+	probes->delivered[is_call(record) ? XP_COUNT_SYSCALL : probes->kind_of_point[record->site]]++;
+	if (probes->reader)
 		probes->reader->take(probes->reader->arg, point_of(probes, record), record);
-	return probes->bad_record ? -EBADMSG : 0;
+	return 0;
 }
 
 int xp_probes_read(struct xp_probes *probes, const struct xp_probe_reader *reader, struct xp_err *reterr)
@@ -65,41 +80,62 @@ void xp_probes_switch(struct xp_probes *probes, bool on)
 	__atomic_store_n(&probes->skel->data->xp_off, !on, __ATOMIC_SEQ_CST);
 }
 
-static int sum_kind(const struct xp_probes *probes, uint32_t kind, struct xp_rec_counts *cpus, int n_cpus, struct xp_rec_counts *ret_sum)
+static int sum_cpus(const struct xp_probes *probes, struct xp_rec_counts *ret_sums, struct xp_err *reterr)
 {
-	struct xp_rec_counts sum = {};
+	int n_cpus = libbpf_num_possible_cpus();
+	xp_auto(xp_free) void *block = n_cpus > 0 ? calloc((size_t)n_cpus, sizeof(struct xp_rec_counts)) : NULL;
+	struct xp_rec_counts *cpus = block;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(probes->skel->maps.xp_counts), &kind, cpus))
-		return -errno;
-	for (int cpu = 0; cpu < n_cpus; cpu++) {
-		sum.emitted += cpus[cpu].emitted;
-		sum.dropped += cpus[cpu].dropped;
-		sum.passed += cpus[cpu].passed;
+	if (!cpus)
+		return xp_bpf_fail(reterr, n_cpus < 0 ? -n_cpus : ENOMEM, "libbpf_num_possible_cpus", "probe counters");
+	memset(ret_sums, 0, XP_COUNT_KINDS * sizeof(*ret_sums));
+	for (uint32_t kind = 0; kind < XP_COUNT_KINDS; kind++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(probes->skel->maps.xp_counts), &kind, cpus))
+			return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_LOOKUP_ELEM)", "probe counters");
+		for (int cpu = 0; cpu < n_cpus; cpu++) {
+			ret_sums[kind].dropped += cpus[cpu].dropped;
+			ret_sums[kind].passed += cpus[cpu].passed;
+		}
 	}
-	*ret_sum = sum;
 	return 0;
 }
 
 int xp_probes_count(const struct xp_probes *probes, struct xp_probe_counts *ret_counts, struct xp_err *reterr)
 {
-	int n_cpus = libbpf_num_possible_cpus(), r = n_cpus < 0 ? n_cpus : 0;
-	xp_auto(xp_free) void *cpus = n_cpus > 0 ? calloc((size_t)n_cpus, sizeof(struct xp_rec_counts)) : NULL;
-	struct xp_probe_counts counts = {};
+	struct xp_rec_counts sums[XP_COUNT_KINDS];
+	int r = sum_cpus(probes, sums, reterr);
 
-	if (n_cpus > 0 && !cpus)
-		r = -ENOMEM;
-	for (uint32_t kind = 0; kind < XP_COUNT_KINDS && !r; kind++) {
-		struct xp_rec_counts *sum = &counts.kind[kind];
-
-		r = sum_kind(probes, kind, cpus, n_cpus, sum);
-		sum->emitted -= probes->base.kind[kind].emitted;
-		sum->dropped -= probes->base.kind[kind].dropped;
-		sum->passed -= probes->base.kind[kind].passed;
+	for (unsigned kind = 0; kind < XP_COUNT_KINDS && !r; kind++) {
+		ret_counts->kind[kind].delivered = probes->delivered[kind];
+		ret_counts->kind[kind].dropped = sums[kind].dropped - probes->base[kind].dropped;
+		ret_counts->kind[kind].passed = sums[kind].passed - probes->base[kind].passed;
 	}
-	if (r)
-		return xp_bpf_fail(reterr, -r, "bpf(BPF_MAP_LOOKUP_ELEM)", "probe counters");
-	*ret_counts = counts;
-	return 0;
+	return r;
+}
+
+int xp_probes_forget(struct xp_probes *probes, struct xp_err *reterr)
+{
+	int r = xp_probes_read(probes, NULL, reterr);
+
+	memset(probes->delivered, 0, sizeof(probes->delivered));
+	return r ? r : sum_cpus(probes, probes->base, reterr);
+}
+
+int xp_probes_verify(const struct xp_probes *probes, struct xp_err *reterr)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	/* The second page of a BPF ring holds the position up to which its programs have written, Documentation/bpf/ringbuf.rst. */
+	unsigned long *producer = mmap(NULL, page, PROT_READ, MAP_SHARED, xp_probes_fd(probes), (off_t)page);
+
+	if (producer == MAP_FAILED)
+		return xp_fail_sys(reterr, errno, "mmap", "event ring");
+	uint64_t written = __atomic_load_n(producer, __ATOMIC_ACQUIRE);
+
+	munmap(producer, page);
+	if (written == probes->bytes_read)
+		return 0;
+	return xp_fail(reterr, XP_E_INTERNAL, "%llu bytes of events were written and %llu read", (unsigned long long)written,
+		       (unsigned long long)probes->bytes_read);
 }
 
 uint64_t xp_probes_floor(const struct xp_probes *probes, unsigned kind)
@@ -123,6 +159,7 @@ void xp_probes_free(struct xp_probes *probes)
 		return;
 	xp_links_close(&probes->links, 0);
 	free(probes->links.fds);
+	free(probes->kind_of_point);
 	ring_buffer__free(probes->ring);
 	xp_probe__destroy(probes->skel);
 	free(probes);
@@ -132,6 +169,9 @@ static int take_points(struct xp_probes *probes, const struct xp_probe_request *
 {
 	size_t tracepoints = 0;
 
+	probes->kind_of_point = calloc(request->n_points, 1);
+	if (!probes->kind_of_point)
+		return xp_fail_sys(reterr, ENOMEM, "calloc", "%zu points", request->n_points);
 	for (uint32_t nr = 0; nr < XP_SYSCALL_NUMBERS; nr++)
 		probes->syscall_point[0][nr] = probes->syscall_point[1][nr] = XP_NO_POINT;
 	for (size_t i = 0; i < request->n_points; i++) {
@@ -139,6 +179,7 @@ static int take_points(struct xp_probes *probes, const struct xp_probe_request *
 
 		probes->has[point->at] = true;
 		tracepoints += point->at == XP_POINT_TRACEPOINT;
+		probes->kind_of_point[i] = (uint8_t)xp_probes_kind_of(point);
 		if (point->at != XP_POINT_SYSCALL_ENTRY && point->at != XP_POINT_SYSCALL_EXIT)
 			continue;
 		if (point->nr >= XP_SYSCALL_NUMBERS)
@@ -153,13 +194,6 @@ static int take_points(struct xp_probes *probes, const struct xp_probe_request *
 static bool has_functions(const struct xp_probes *probes)
 {
 	return probes->has[XP_POINT_ENTRY] || probes->has[XP_POINT_EXIT] || probes->has[XP_POINT_RETURN] || probes->has[XP_POINT_MARKER];
-}
-
-int xp_probes_forget(struct xp_probes *probes, struct xp_err *reterr)
-{
-	int r = xp_probes_read(probes, NULL, reterr);
-
-	return r ? r : xp_probes_count(probes, &probes->base, reterr);
 }
 
 static int build(const struct xp_probe_request *request, bool multi, bool *ret_blind, struct xp_probes **ret_probes, struct xp_err *reterr)

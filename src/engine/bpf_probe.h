@@ -72,11 +72,17 @@ int xp_probes_read(struct xp_probes *probes, const struct xp_probe_reader *reade
 /* Edge-readable when the ring fills faster than the ticks empty it. Borrowed. */
 int xp_probes_fd(const struct xp_probes *probes);
 
-/* Sums over CPUs by XP_COUNT_*; what the floors took is not in them. */
+/* By XP_COUNT_*; what the floors took is not in them. */
 struct xp_probe_counts {
-	struct xp_rec_counts kind[XP_COUNT_KINDS];
+	struct {
+		uint64_t delivered; /* handed to a reader */
+		uint64_t dropped;   /* wanted by a probe, no room in the ring */
+		uint64_t passed;    /* a probe ran in the target and wanted nothing */
+	} kind[XP_COUNT_KINDS];
 };
 int xp_probes_count(const struct xp_probes *probes, struct xp_probe_counts *ret_counts, struct xp_err *reterr);
+/* After detach and a last read: INTERNAL unless the bytes that the programs ever put into the ring are those that were read. */
+int xp_probes_verify(const struct xp_probes *probes, struct xp_err *reterr);
 /* Cost of one probe of a kind, ns, measured on xprobe itself; 0 = no such probe in use. */
 uint64_t xp_probes_floor(const struct xp_probes *probes, unsigned kind);
 uint32_t xp_probes_children(const struct xp_probes *probes);

@@ -64,8 +64,12 @@ static bool is_stepped(const struct xp_point *point)
 	return n <= 0 || xp_probe_is_stepped(bytes, (size_t)n);
 }
 
-static unsigned kind_of(const struct xp_point *point)
+unsigned xp_probes_kind_of(const struct xp_point *point)
 {
+	if (point->at == XP_POINT_TRACEPOINT)
+		return XP_COUNT_TRACEPOINT;
+	if (point->at == XP_POINT_SYSCALL_ENTRY || point->at == XP_POINT_SYSCALL_EXIT)
+		return XP_COUNT_SYSCALL;
 	if (point->at == XP_POINT_RETURN)
 		return XP_COUNT_RETURN;
 	if (point->at == XP_POINT_MARKER)
@@ -114,7 +118,7 @@ static struct xp_site_spec site_of(const struct xp_probes *probes, size_t i)
 		.path = point->path,
 		.offset = point->offset,
 		.ref_ctr_offset = point->ref_ctr_offset,
-		.cookie = XP_COOKIE(i, then < probes->n_points ? then : 0, shapes[point->at], kind_of(point), flags),
+		.cookie = XP_COOKIE(i, then < probes->n_points ? then : 0, shapes[point->at], probes->kind_of_point[i], flags),
 		.is_return = point->at == XP_POINT_RETURN,
 		.selector = point->selector,
 	};

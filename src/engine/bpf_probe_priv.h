@@ -33,7 +33,10 @@ struct xp_probes {
 	struct xp_probe *skel;
 	struct ring_buffer *ring;
 	struct xp_links links;	     /* those on xprobe itself first: closing any waits for a grace period, so they stay until detach */
-	struct xp_probe_counts base; /* the counters behind the floor measurement */
+	uint8_t *kind_of_point;	     /* XP_COUNT_* */
+	uint64_t delivered[XP_COUNT_KINDS];
+	uint64_t bytes_read;	     /* out of the ring since it was made, headers included */
+	struct xp_rec_counts base[XP_COUNT_KINDS]; /* the counters behind the floor measurement */
 	uint64_t floor_ns[XP_COUNT_KINDS];
 	uint64_t bare_syscall_ns;		       /* one system call before the tracepoints were on */
 	uint32_t syscall_point[2][XP_SYSCALL_NUMBERS]; /* [exit][nr]: point, or XP_NO_POINT */
@@ -67,6 +70,8 @@ int xp_probes_measure_functions(struct xp_probes *probes, bool *ret_blind, struc
 int xp_probes_measure_tracepoint(struct xp_probes *probes, struct xp_err *reterr);
 uint64_t xp_probes_time_syscall(void);
 void xp_probes_measure_syscall(struct xp_probes *probes);
+/* bpf_probe_attach.c: XP_COUNT_* of a point, by its place and the instruction there. */
+unsigned xp_probes_kind_of(const struct xp_point *point);
 /* bpf_probe.c: empties the ring and takes the counters as the base: the floor runs leave both behind. */
 int xp_probes_forget(struct xp_probes *probes, struct xp_err *reterr);
 /* bpf_probe_load.c: opens, configures and loads the skeleton. */

@@ -52,7 +52,7 @@ static void same_counts(void **state)
 	assert_int_equal(seen[0], 2 * 1009);
 	assert_int_equal(seen[1], 2 * 1009);
 	assert_int_equal(xp_probes_count(probes, &counts, &err), 0);
-	assert_int_equal(counts.kind[XP_COUNT_RETURN].emitted, 2 * 1009);
+	assert_int_equal(counts.kind[XP_COUNT_RETURN].delivered, 2 * 1009);
 	assert_true(xp_probes_floor(probes, XP_COUNT_RETURN) > 0);
 	xp_probes_free(probes);
 	assert_int_equal(end_child(&child), 0);
