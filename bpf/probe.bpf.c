@@ -120,35 +120,58 @@ static __always_inline void fill(struct xp_rec_hdr *hdr, const struct who *who, 
 	hdr->nr = 0;
 }
 
-static __always_inline void emit_function(struct pt_regs *ctx, const struct who *who, __u64 cookie, __u16 shape, __u32 site, __u64 t_ns)
+static __always_inline struct xp_rec_function *reserve_function(__u64 cookie)
+{
+	return reserve(sizeof(struct xp_rec_function), (cookie >> 40) & 0xff);
+}
+
+static __always_inline void emit_function(struct pt_regs *ctx, struct xp_rec_function *rec, __u64 cookie)
 {
 	__u16 flags = cookie >> 48;
-	struct xp_rec_function *rec = reserve(sizeof(*rec), (cookie >> 40) & 0xff);
 
-	if (!rec)
-		return;
-	/* An entry takes its time last and an exit first, so that as little of ourselves as possible lies between them. */
-	fill(&rec->hdr, who, shape, site, shape == XP_SHAPE_FUNCTION_EXIT ? t_ns : bpf_ktime_get_ns());
 	rec->hdr.flags = flags & XP_COOKIE_RETURN ? XP_REC_KERNEL_RETURN : 0;
 	rec->sp = PT_REGS_SP(ctx);
 	rec->key = flags & XP_COOKIE_GOROUTINE ? ctx->r14 : 0;
 	submit(rec);
 }
 
+/* An entry takes its time last and an exit first, so that as little of ourselves as possible lies between them. */
+static __always_inline void emit_entry(struct pt_regs *ctx, const struct who *who, __u64 cookie)
+{
+	struct xp_rec_function *rec = reserve_function(cookie);
+
+	if (!rec)
+		return;
+	fill(&rec->hdr, who, (cookie >> 32) & 0xff, cookie & 0xffff, bpf_ktime_get_ns());
+	emit_function(ctx, rec, cookie);
+}
+
+static __always_inline void emit_exit(struct pt_regs *ctx, const struct who *who, __u64 cookie, __u32 site)
+{
+	__u64 t_ns = bpf_ktime_get_ns();
+	struct xp_rec_function *rec = reserve_function(cookie);
+
+	if (!rec)
+		return;
+	fill(&rec->hdr, who, XP_SHAPE_FUNCTION_EXIT, site, t_ns);
+	emit_function(ctx, rec, cookie);
+}
+
 SEC("uprobe")
 int xp_function(struct pt_regs *ctx)
 {
-	__u64 t_ns = 0, cookie;
 	struct who who;
+	__u64 cookie;
 
 	if (!wanted(&who))
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
 	if (((cookie >> 32) & 0xff) == XP_SHAPE_FUNCTION_EXIT)
-		t_ns = bpf_ktime_get_ns();
-	emit_function(ctx, &who, cookie, (cookie >> 32) & 0xff, cookie & 0xffff, t_ns);
+		emit_exit(ctx, &who, cookie, cookie & 0xffff);
+	else
+		emit_entry(ctx, &who, cookie);
 	if ((cookie >> 48) & XP_COOKIE_THEN_EXIT)
-		emit_function(ctx, &who, cookie, XP_SHAPE_FUNCTION_EXIT, (cookie >> 16) & 0xffff, bpf_ktime_get_ns());
+		emit_exit(ctx, &who, cookie, (cookie >> 16) & 0xffff);
 	return 0;
 }
 

@@ -38,8 +38,8 @@
  * ring are counted by who reads them: the ring loses none, and its producer position proves it.
  */
 struct xp_rec_counts {
-	__u64 dropped;	/* wanted a record, and the ring had no room */
-	__u64 passed;	/* ran in the target and wanted no record */
+	__u64 dropped; /* wanted a record, and the ring had no room */
+	__u64 passed;  /* ran in the target and wanted no record */
 };
 XP_WIRE_SIZE(struct xp_rec_counts, 16);
 

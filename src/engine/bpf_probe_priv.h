@@ -32,10 +32,10 @@ struct xp_probes {
 	bool has[XP_POINT_AT_COUNT]; /* a point of that kind exists */
 	struct xp_probe *skel;
 	struct ring_buffer *ring;
-	struct xp_links links;	     /* those on xprobe itself first: closing any waits for a grace period, so they stay until detach */
-	uint8_t *kind_of_point;	     /* XP_COUNT_* */
+	struct xp_links links;	/* those on xprobe itself first: closing any waits for a grace period, so they stay until detach */
+	uint8_t *kind_of_point; /* XP_COUNT_* */
 	uint64_t delivered[XP_COUNT_KINDS];
-	uint64_t bytes_read;	     /* out of the ring since it was made, headers included */
+	uint64_t bytes_read;			   /* out of the ring since it was made, headers included */
 	struct xp_rec_counts base[XP_COUNT_KINDS]; /* the counters behind the floor measurement */
 	uint64_t floor_ns[XP_COUNT_KINDS];
 	uint64_t bare_syscall_ns;		       /* one system call before the tracepoints were on */
