@@ -251,6 +251,7 @@ int xp_thread_exit(__u64 *ctx)
 			end_call(thread, &thread->pending[i]);
 	thread->n_pending = 0;
 	thread->flags |= XP_SYS_THREAD_ENDED;
+	thread->tid = tid; /* an exec by another thread than the first gives it the first one's id */
 	bpf_get_current_comm(thread->name, sizeof(thread->name));
 	if (xp_counting && bpf_ringbuf_output(&ended, thread, sizeof(*thread), BPF_RB_NO_WAKEUP))
 		lose(thread);
@@ -313,6 +314,7 @@ int xp_list(struct bpf_iter__task *ctx)
 		bpf_seq_write(ctx->meta->seq, &nothing, sizeof(nothing));
 		return 0;
 	}
+	thread->tid = xp_id_at_level(task);
 	BPF_CORE_READ_STR_INTO(&thread->name, task, comm);
 	bpf_seq_write(ctx->meta->seq, thread, sizeof(*thread));
 	return 0;

@@ -82,6 +82,7 @@ static void test_vfork(void **state)
 /* exec by a thread that is not the leader: it becomes the leader, the others end. */
 static void *replace(void *arg)
 {
+	spin(arg);
 	execl(program, program, "after-exec", NULL);
 	_exit(1);
 }
@@ -90,7 +91,7 @@ static void exec_body(struct shared *shared)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, replace, NULL))
+	if (pthread_create(&thread, NULL, replace, &shared->step))
 		_exit(1);
 	for (;;)
 		syscall(SYS_pause);
@@ -111,11 +112,16 @@ static void test_exec(void **state)
 
 	start(&run, NULL, exec_body);
 	open_window(&run, &request);
+	WAIT_UNTIL(inside(run.child, run.child, SYS_pause));
+	atomic_store(&run.shared->step, 1);
 	finish_window(&run);
 	assert_int_equal(count_of(&run, SYS_execve), 1);
 	assert_int_equal(group_of(&run, SYS_execve, false)->errors, 0);
 	assert_int_equal(count_of(&run, SYS_getppid), 19);
 	assert_int_equal(run.value->collection.no_return_calls, 2); /* pause of the old leader, exit_group */
+	for (size_t i = 0; i < run.value->n_thread_calls; i++)
+		if (run.value->thread_calls[i].syscall_number == SYS_getppid)
+			assert_int_equal(run.value->thread_calls[i].tid, run.child);
 	assert_int_equal(run.value->collection.unmatched_exits, 0);
 	end(&run);
 }

@@ -243,7 +243,7 @@ static void test_plain_signals(void **state)
 
 static void sleep_body(struct shared *shared)
 {
-	struct timespec time = { .tv_nsec = 150000000 };
+	struct timespec time = { .tv_nsec = 400000000 };
 
 	for (int i = 0; i < 3; i++) {
 		syscall(SYS_nanosleep, &time, NULL);
@@ -270,7 +270,7 @@ static void test_stop(void **state)
 	assert_int_equal(group->count, 3);
 	assert_int_equal(group->interrupted, 2);
 	assert_int_equal(group->errors, 0);
-	assert_true(group->duration_ns.min >= 150000000);
+	assert_true(group->duration_ns.min >= 400000000);
 	assert_null(group_of(&run, SYS_restart_syscall, false));
 	assert_int_equal(run.value->collection.observed_entries, 3);
 	end(&run);
@@ -279,7 +279,7 @@ static void test_stop(void **state)
 /* A window that opens between the interruption and the end: the call began before it and is on neither side. */
 static void early_sleep(struct shared *shared)
 {
-	struct timespec time = { .tv_nsec = 400000000 };
+	struct timespec time = { .tv_sec = 1, .tv_nsec = 500000000 };
 
 	atomic_store(&shared->ready, 1);
 	syscall(SYS_nanosleep, &time, NULL);

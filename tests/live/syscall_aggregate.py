@@ -83,6 +83,26 @@ def test_threads_of_the_window():
     assert doc["collection"]["unmatched_exits"] == 0, doc["collection"]
 
 
+def test_calls_made_for_probes():
+    """Return probes enter the kernel by a call of their own: counted apart, in no group. Older kernels trap instead."""
+    with xp.Target("calls", "plain", 211) as target:
+        site = f"uprobe:{xp.TARGETS}/calls:work"
+        probe = xp.start("measure", "--pid", target.pid, "--from", f"{site}:entry", "--to", f"{site}:return", "--match", "stack-nested",
+                         "--duration-ms", 6000, "--max-cost", 0, "--json")
+        run = begin(target.pid)
+        target.tell("go")
+        assert target.read_line() == "done"
+        doc = xp.finish(run).doc
+        probe.send_signal(signal.SIGINT)
+        measured = xp.finish(probe).doc
+    check_books(doc)
+    assert measured["measurement"]["samples"]["matched"] == 211, measured
+    assert doc["collection"]["own_probe_calls"] in (0, 211), doc["collection"]
+    assert all(entry["syscall_number"] not in (335, 336) for entry in doc["inventory"]["groups"]), doc["inventory"]
+    if not doc["collection"]["own_probe_calls"]:
+        raise xp.Skip("this kernel makes no calls for probes")
+
+
 def test_groups_that_find_no_room():
     """A full table is no failure: exit 0, incomplete, warned and accounted."""
     doc = run_calls("threads", 1, "--max-groups", 1)
