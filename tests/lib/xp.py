@@ -272,6 +272,24 @@ def run(*args, exit=None, code=None, timeout=60, text=False, **options):
     return result
 
 
+def wait_armed(process, extra=0.4, timeout=20):
+    """Until a run begun with start() has attached its BPF programs and `extra` seconds of its window have passed."""
+    deadline = time.monotonic() + timeout
+    before = -1
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"{process.args} ended before it was armed: {process.communicate()}"
+        links = 0
+        for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                links += os.readlink(path).startswith("anon_inode:bpf_link")
+        if links and links == before:
+            time.sleep(extra)
+            return
+        before = links
+        time.sleep(0.1)
+    raise AssertionError(f"{process.args} attached nothing in {timeout} s")
+
+
 def ok(*args, **options):
     """Runs xprobe, expects success, returns the document."""
     return run(*args, exit=0, **options).doc

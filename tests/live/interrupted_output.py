@@ -39,7 +39,7 @@ def test_reader_that_goes_away_in_the_window():
         for name, args in captures(target.pid):
             with tempfile.TemporaryDirectory() as folder:
                 process = xp.start(*args, env={"TMPDIR": folder})
-                time.sleep(0.6)
+                xp.wait_armed(process)
                 process.stdout.close()
                 process.send_signal(signal.SIGINT)
                 err = process.stderr.read()
@@ -77,10 +77,10 @@ def test_first_signal_gives_the_result_of_the_shorter_window():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for name, args in captures(target.pid):
                 process = xp.start(*args)
-                time.sleep(0.6)
+                xp.wait_armed(process)
                 process.send_signal(number)
                 result = xp.finish(process, 10)
-                assert result.exit == 0 and result.doc["status"] == "cancelled", (name, number, result)
+                assert result.exit == 0 and result.doc["status"] == "cancelled", f"{name} {number}: {result}"
                 assert "cancelled" in [issue["code"] for issue in result.doc["quality"]["issues"]], result
         assert target.alive()
 
@@ -89,7 +89,7 @@ def test_signal_without_a_pair_is_cancelled():
     xp.need_bpf()
     with xp.Target(CALLER) as target:
         process = xp.start("measure", "--pid", target.pid, *RARE, *BOUNDS)
-        time.sleep(0.6)
+        xp.wait_armed(process)
         process.send_signal(signal.SIGTERM)
         result = xp.finish(process, 10)
         assert result.code == "CANCELLED" and result.exit == 1, result
@@ -100,7 +100,7 @@ def test_two_signals_end_it_within_two_seconds():
     with xp.Target(CALLER) as target:
         for name, args in captures(target.pid):
             process = xp.start(*args)
-            time.sleep(0.6)
+            xp.wait_armed(process)
             process.send_signal(signal.SIGINT)
             process.send_signal(signal.SIGINT)
             started = time.monotonic()
