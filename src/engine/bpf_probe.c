@@ -222,6 +222,8 @@ static int build(const struct xp_probe_request *request, bool multi, bool *ret_b
 	if (!r && (probes->has[XP_POINT_SYSCALL_ENTRY] || probes->has[XP_POINT_SYSCALL_EXIT]))
 		probes->bare_syscall_ns = xp_probes_time_syscall();
 	if (!r)
+		r = xp_probes_forget(probes, reterr);
+	if (!r)
 		*ret_probes = xp_steal(&probes);
 	return r;
 }

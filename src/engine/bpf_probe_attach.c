@@ -169,9 +169,10 @@ static int attach_syscalls(struct xp_probes *probes, struct xp_err *reterr)
 
 	if (!r)
 		r = xp_probes_attach_raw(&probes->links, bpf_program__fd(probes->skel->progs.xp_sys_enter), NULL, reterr);
-	if (!r)
-		xp_probes_measure_syscall(probes);
-	return r;
+	if (r)
+		return r;
+	xp_probes_measure_syscall(probes);
+	return xp_probes_forget(probes, reterr);
 }
 
 static int slot_program(const struct xp_probes *probes, unsigned slot)
@@ -214,7 +215,7 @@ int xp_probes_attach(struct xp_probes *probes, struct xp_err *reterr)
 		r = attach_syscalls(probes, reterr);
 	if (!r)
 		r = attach_functions(probes, reterr);
-	return r ? r : xp_probes_forget(probes, reterr);
+	return r;
 }
 
 void xp_probes_detach(struct xp_probes *probes)

@@ -36,24 +36,21 @@ bool xp_probes_multi_works(void)
 	return create_link(&attr) >= 0 || errno != EINVAL;
 }
 
-/* The arrays that the kernel copies: one block, four columns of n. */
+/* The arrays that the kernel copies: one block, three columns of n. */
 struct columns {
 	uint64_t *offsets, *ref_ctrs, *cookies;
 };
 
-static int fill_columns(const struct xp_site_spec *sites, size_t n, struct columns *ret_columns)
+static struct columns fill_columns(const struct xp_site_spec *sites, size_t n, uint64_t *block)
 {
-	uint64_t *block = calloc(n, 3 * sizeof(*block));
+	const struct columns columns = { .offsets = block, .ref_ctrs = block + n, .cookies = block + 2 * n };
 
-	if (!block)
-		return -ENOMEM;
-	*ret_columns = (struct columns){ .offsets = block, .ref_ctrs = block + n, .cookies = block + 2 * n };
 	for (size_t i = 0; i < n; i++) {
-		ret_columns->offsets[i] = sites[i].offset;
-		ret_columns->ref_ctrs[i] = sites[i].ref_ctr_offset;
-		ret_columns->cookies[i] = sites[i].cookie;
+		columns.offsets[i] = sites[i].offset;
+		columns.ref_ctrs[i] = sites[i].ref_ctr_offset;
+		columns.cookies[i] = sites[i].cookie;
 	}
-	return 0;
+	return columns;
 }
 
 /* A descriptor, or -errno. */
@@ -103,11 +100,11 @@ static size_t find_refused(int prog_fd, uint32_t pid, const struct xp_site_spec 
 int xp_probes_attach_multi(struct xp_links *links, int prog_fd, uint32_t pid, const struct xp_site_spec *sites, size_t n,
 			   struct xp_err *reterr)
 {
-	struct columns columns = {};
+	xp_auto(xp_free) void *block = calloc(n, 3 * sizeof(uint64_t));
 
-	if (fill_columns(sites, n, &columns))
+	if (!block)
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "%zu sites", n);
-	xp_auto(xp_free) void *block = columns.offsets;
+	const struct columns columns = fill_columns(sites, n, block);
 	int fd = link_range(prog_fd, pid, sites, &columns, 0, n);
 
 	if (fd >= 0)

@@ -75,6 +75,16 @@ static void marker_semaphore_goes_up_and_down(void **state)
 	assert_int_equal(read(child.out, answer, 5), 5);
 	assert_int_equal(xp_probes_read(probes, &reader, &err), 0);
 	assert_int_equal(seen[0], 503);
+	struct xp_target *target = NULL;
+	unsigned short semaphore[2] = {};
+
+	assert_int_equal(xp_target_open((uint32_t)child.pid, NULL, &target, &err), 0);
+	read_memory(child.pid, data_address(target, "marker_semaphore"), &semaphore[0], sizeof(semaphore[0]));
+	xp_probes_detach(probes);
+	read_memory(child.pid, data_address(target, "marker_semaphore"), &semaphore[1], sizeof(semaphore[1]));
+	assert_int_equal(semaphore[0], 1);
+	assert_int_equal(semaphore[1], 0);
+	xp_target_close(target);
 	xp_probes_free(probes);
 	assert_int_equal(end_child(&child), 0);
 }

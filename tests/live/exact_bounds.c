@@ -142,6 +142,8 @@ static void refused_place_is_named(void **state)
 	run_capture(&c, 0);
 	assert_int_equal(c.result, -XP_E_PROBE_REFUSED);
 	assert_string_equal(c.err.object, "begins_lock");
+	/* What measuring the floor left in the ring is nobody's event. */
+	assert_int_equal(xp_exact_observed(c.exact), 0);
 	assert_string_equal(c.err.errno_text, "ENOTSUPP");
 	assert_false(c.window.opened);
 	end_capture(&c);
