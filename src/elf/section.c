@@ -158,7 +158,15 @@ bool xp_elf_note_next(const struct xp_elf *elf, struct xp_elf_note_cursor *curso
 
 bool xp_elf_note_is(const struct xp_elf_note *note, const char *owner, uint32_t type)
 {
-	return note->type == type && note->owner_size == strlen(owner) + 1 && !memcmp(note->owner, owner, note->owner_size);
+	size_t len = strlen(owner);
+
+	/* Go counts its padding as part of the name. */
+	if (note->type != type || note->owner_size <= len || note->owner_size > len + 4 || memcmp(note->owner, owner, len) != 0)
+		return false;
+	for (size_t i = len; i < note->owner_size; i++)
+		if (note->owner[i])
+			return false;
+	return true;
 }
 
 const char *xp_elf_build_id(const struct xp_elf *elf, struct xp_arena *arena)

@@ -221,6 +221,7 @@ static void languages_are_told(void **state)
 		{ "rusty_stripped", false, false, true },
 		{ "gopher", true, false, false },
 		{ "gopher_stripped", true, false, false },
+		{ "gopher_renamed", true, false, false },
 	};
 
 	for (size_t i = 0; i < XP_LEN(files); i++) {

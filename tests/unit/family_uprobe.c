@@ -55,7 +55,7 @@ static void offsets_of_a_stripped_program(void **state)
 	assert_int_equal(entry->sites[0].offset, offset + 4);
 	refused(&f, path, "many_ways:entry", XP_E_SYMBOL_NOT_FOUND);
 	assert_non_null(strstr(json_string_value(json_array_get(f.err.hints, 0)), "stripped"));
-	refused(&f, path, xp_arena_fmt(keep, "+0x%lx:entry", (unsigned long)offset + 5), XP_E_PROBE_REFUSED);
+	refused(&f, path, xp_arena_fmt(keep, "+0x%lx:entry", (unsigned long)offset + 2), XP_E_PROBE_REFUSED);
 	refused(&f, path, "+0x10:entry", XP_E_SYMBOL_NOT_FOUND);
 	refused(&f, path, "+0xffffffffffff:entry", XP_E_SYMBOL_NOT_FOUND);
 	stop(&f);
