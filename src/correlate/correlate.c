@@ -159,8 +159,9 @@ static void count(const struct xp_match *match, uint64_t samples, struct xp_pair
 		pairs->unmatched_end += !!(mark & XP_MARK_UNMATCHED_END);
 		pairs->ambiguous += !!(mark & XP_MARK_AMBIGUOUS);
 		pairs->one_to_many += mark & XP_MARK_ONE_TO_MANY && i < starts_seen;
-		pairs->within_clock_error += !!(mark & XP_MARK_CLOCK_ERROR);
 	}
+	for (uint32_t i = 0; i < match->n_early; i++)
+		pairs->within_clock_error += match->early[i] < seen;
 }
 
 static void match_done(struct xp_match *match)
@@ -168,6 +169,7 @@ static void match_done(struct xp_match *match)
 	xp_identity_done(&match->identity);
 	free(match->marks);
 	free(match->pairs);
+	free(match->early);
 }
 
 /* False: out of memory. */

@@ -86,7 +86,7 @@ static bool pair_or_leave(struct xp_match *match, const struct cuda *cuda, uint3
 	if (start_alone)
 		xp_match_mark(match, start, XP_MARK_UNMATCHED_START);
 	if (cuda->launches && within_clock_error(&match->events[start], &match->events[end]))
-		xp_match_mark(match, start > end ? start : end, XP_MARK_CLOCK_ERROR);
+		return xp_match_early(match, start);
 	return true;
 }
 

@@ -21,6 +21,21 @@ bool xp_match_pair(struct xp_match *match, uint32_t start, uint32_t end)
 	return true;
 }
 
+bool xp_match_early(struct xp_match *match, uint32_t launch)
+{
+	if (match->n_early == match->cap_early) {
+		uint32_t cap = match->cap_early ? match->cap_early + match->cap_early / 2 : 64;
+		uint32_t *early = realloc(match->early, cap * sizeof(*early));
+
+		if (!early)
+			return false;
+		match->early = early;
+		match->cap_early = cap;
+	}
+	match->early[match->n_early++] = launch;
+	return true;
+}
+
 void xp_match_leave(struct xp_match *match, uint32_t event)
 {
 	if (xp_match_is_start(match, event))

@@ -12,7 +12,6 @@ enum xp_mark {
 	XP_MARK_UNMATCHED_END = 2,
 	XP_MARK_AMBIGUOUS = 4,
 	XP_MARK_ONE_TO_MANY = 8,
-	XP_MARK_CLOCK_ERROR = 16,
 };
 
 struct xp_match {
@@ -25,6 +24,8 @@ struct xp_match {
 	uint8_t *marks; /* enum xp_mark bits, one byte an event */
 	struct xp_pair *pairs;
 	uint64_t n_pairs, cap_pairs;
+	uint32_t *early; /* where activities that seem to begin before their launch are complete: the later of the two */
+	uint32_t n_early, cap_early;
 	bool nested_too_deep;
 };
 
@@ -45,6 +46,7 @@ static inline uint64_t xp_match_identity(const struct xp_match *match, uint32_t 
 
 /* False: out of memory. */
 bool xp_match_pair(struct xp_match *match, uint32_t start, uint32_t end);
+bool xp_match_early(struct xp_match *match, uint32_t launch);
 /* Marks the event for each role it was selected in. */
 void xp_match_leave(struct xp_match *match, uint32_t event);
 static inline void xp_match_mark(struct xp_match *match, uint32_t event, enum xp_mark mark)

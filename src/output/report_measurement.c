@@ -8,7 +8,7 @@
 #include "output/human.h"
 #include "result/measurement.h"
 
-enum { LABEL = 11, ROOM = XP_REPORT_COLUMNS - LABEL, MAX_BARS = 12 };
+enum { LABEL = 11, ROOM = XP_REPORT_COLUMNS - LABEL, MAX_BARS = 12, BUCKETS = XP_LEN(((struct xp_histogram *)0)->bucket) };
 
 static void line(struct xp_text *out, const char *label, const char *text)
 {
@@ -58,35 +58,55 @@ static void numbers(const struct xp_measurement *m, struct xp_text *out, bool co
 	number(out, "mean", l->mean, false, color);
 	xp_text_fmt(out, "\n%-*s%" PRIu64, LABEL, "pairs", s->matched);
 	if (s->unmatched_start || s->unmatched_end || s->ambiguous)
-		xp_text_fmt(out, "; left over: %" PRIu64 " starts, %" PRIu64 " ends, %" PRIu64 " ambiguous", s->unmatched_start,
+		xp_text_fmt(out, "; without a partner: starts %" PRIu64 ", ends %" PRIu64 "; ambiguous %" PRIu64, s->unmatched_start,
 			    s->unmatched_end, s->ambiguous);
 	xp_text_str(out, "\n\n");
 }
 
-/* Rows of the log2 histogram; when there are many, the sparse low end is told as one row. */
+/* The bucket where the bars begin: the slowest MAX_BARS that hold something are shown. */
+static unsigned first_shown(const uint64_t *bucket)
+{
+	unsigned first = 0, shown = 0;
+
+	for (unsigned b = BUCKETS; b > 0 && shown < MAX_BARS; b--) {
+		if (!bucket[b - 1])
+			continue;
+		first = b - 1;
+		shown++;
+	}
+	return first;
+}
+
+static void bar(struct xp_text *out, unsigned b, uint64_t n, uint64_t most)
+{
+	char low[XP_HUMAN_SIZE], high[XP_HUMAN_SIZE];
+
+	xp_text_fmt(out, "%*s%9s - %9s %9" PRIu64 " ", LABEL, "", b ? xp_human_ns(low, (double)(1ull << b)) : "0 ns",
+		    xp_human_ns(high, 2 * (double)(1ull << b)), n);
+	xp_human_bar(out, n, most, XP_REPORT_COLUMNS - LABEL - 32);
+	xp_text_char(out, '\n');
+}
+
+/* The log2 histogram; runs of empty buckets are told as a gap. */
 static void bars(const struct xp_measurement *m, struct xp_text *out)
 {
 	const uint64_t *bucket = m->statistics->histogram.bucket;
-	unsigned first = 0, last = XP_LEN(m->statistics->histogram.bucket) - 1;
+	unsigned first = first_shown(bucket), last = first;
 	uint64_t most = 0, below = 0;
 
-	while (last && !bucket[last])
-		last--;
-	while (first < last && !bucket[first])
-		first++;
-	for (; last - first + 1 > MAX_BARS; first++)
-		below += bucket[first];
-	for (unsigned b = first; b <= last; b++)
+	for (unsigned b = 0; b < BUCKETS; b++) {
 		most = bucket[b] > most ? bucket[b] : most;
+		below += b < first ? bucket[b] : 0;
+	}
 	if (below)
 		xp_text_fmt(out, "%*sfaster: %" PRIu64 "\n", LABEL, "", below);
-	for (unsigned b = first; b <= last; b++) {
-		char low[XP_HUMAN_SIZE], high[XP_HUMAN_SIZE];
-
-		xp_text_fmt(out, "%*s%9s - %9s %9" PRIu64 " ", LABEL, "", b ? xp_human_ns(low, (double)(1ull << b)) : "0 ns",
-			    xp_human_ns(high, 2 * (double)(1ull << b)), bucket[b]);
-		xp_human_bar(out, bucket[b], most, XP_REPORT_COLUMNS - LABEL - 32);
-		xp_text_char(out, '\n');
+	for (unsigned b = first; b < BUCKETS; b++) {
+		if (!bucket[b])
+			continue;
+		if (b > last + 1)
+			xp_text_fmt(out, "%*s%9s\n", LABEL, "", "...");
+		bar(out, b, bucket[b], most);
+		last = b;
 	}
 	xp_text_char(out, '\n');
 }
@@ -118,6 +138,6 @@ void xp_report_measurement(const void *value, struct xp_text *out, bool color)
 	}
 	xp_report_quality(&m->quality, out, color);
 	xp_report_cost(m->cost, out, color);
-	xp_report_warnings(m->warnings, m->n_warnings, out, color);
+	xp_report_warnings(m->warnings, m->n_warnings, &m->quality, out, color);
 	evidence(m, out);
 }

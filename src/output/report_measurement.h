@@ -15,6 +15,7 @@ void xp_report_measurement(const void *value, struct xp_text *out, bool color);
 /* Sections that other reports share: each a label and what belongs to it. */
 void xp_report_quality(const struct xp_quality *quality, struct xp_text *out, bool color);
 void xp_report_cost(const struct xp_cost *cost, struct xp_text *out, bool color); /* NULL: nothing */
-void xp_report_warnings(const struct xp_warning *warnings, size_t n, struct xp_text *out, bool color);
+/* What the issues of `quality` (may be NULL) say under the same name is not said again. */
+void xp_report_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out, bool color);
 
 #endif

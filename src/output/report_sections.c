@@ -2,6 +2,7 @@
 /* Sections that several reports share: verdict, cost, warnings. In: parts of a result. Out: text. No state. */
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/note.h"
 #include "collect/collector.h"
@@ -49,14 +50,28 @@ void xp_report_cost(const struct xp_cost *cost, struct xp_text *out, bool color)
 	xp_text_char(out, '\n');
 }
 
-void xp_report_warnings(const struct xp_warning *warnings, size_t n, struct xp_text *out, bool color)
+static bool said(const struct xp_quality *quality, const char *code)
 {
-	if (!n)
-		return;
-	xp_human_tone(out, XP_TONE_WARN, color);
-	xp_text_str(out, "warnings");
-	xp_human_tone(out, XP_TONE_PLAIN, color);
-	xp_text_char(out, '\n');
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; quality && i < quality->n_issues; i++)
+		if (!strcasecmp(quality->issues[i].code, code))
+			return true;
+	return false;
+}
+
+void xp_report_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out, bool color)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (said(quality, warnings[i].code))
+			continue;
+		if (!any) {
+			xp_human_tone(out, XP_TONE_WARN, color);
+			xp_text_str(out, "warnings");
+			xp_human_tone(out, XP_TONE_PLAIN, color);
+			xp_text_char(out, '\n');
+		}
+		any = true;
 		note(out, warnings[i].code, warnings[i].message);
+	}
 }

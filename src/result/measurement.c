@@ -125,5 +125,5 @@ void xp_measurement_warn(struct xp_warnings *warnings, const struct xp_edge_requ
 		xp_warn(warnings, "TARGET_EXEC", NULL, "the target replaced itself by execve during the window");
 	if (window && window->children && !xp_warnings_have(warnings, "TARGET_FORKED"))
 		xp_warn(warnings, "TARGET_FORKED", json_pack("{s:o}", "children", xp_json_count(window->children)),
-			"the target made %u child processes that are not covered", window->children);
+			"child processes made by the target: %u; they are not covered", window->children);
 }

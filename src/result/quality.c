@@ -14,6 +14,11 @@
 
 typedef void check_fn(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues);
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static bool is_activity(const struct xp_endpoint *endpoint)
 {
 	return endpoint->type >= XP_EV_GPU_KERNEL_START && endpoint->type <= XP_EV_GPU_MEMSET_END;
@@ -56,7 +61,8 @@ static void ambiguous(const struct xp_edge_request *request, const struct xp_edg
 	if (value->samples.ambiguous)
 		xp_issue_add(issues, "ambiguous_correlation", XP_CAUTION,
 			     json_pack("{s:o}", "ambiguous", xp_json_count(value->samples.ambiguous)),
-			     "%" PRIu64 " events could have belonged to several pairs", value->samples.ambiguous);
+			     "%" PRIu64 " event%s could have belonged to several pairs", value->samples.ambiguous,
+			     plural(value->samples.ambiguous));
 }
 
 static void unmatched(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -68,7 +74,7 @@ static void unmatched(const struct xp_edge_request *request, const struct xp_edg
 		xp_issue_add(issues, "unmatched_events", share.v > MUCH_UNMATCHED ? XP_CAUTION : XP_INFO,
 			     json_pack("{s:o,s:o,s:f}", "unmatched_start", xp_json_count(value->samples.unmatched_start), "unmatched_end",
 				       xp_json_count(value->samples.unmatched_end), "share", share.v),
-			     "%" PRIu64 " events found no partner (%.1f%%)", n, share.v * 100);
+			     "%" PRIu64 " event%s found no partner (%.1f%%)", n, plural(n), share.v * 100);
 }
 
 static void clock_unknown(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -105,7 +111,7 @@ static void few_samples(const struct xp_edge_request *request, const struct xp_e
 	if (value->samples.matched < GOOD_SAMPLES)
 		xp_issue_add(issues, "few_samples", value->samples.matched < FEW_SAMPLES ? XP_CAUTION : XP_INFO,
 			     json_pack("{s:o}", "matched", xp_json_count(value->samples.matched)),
-			     "%" PRIu64 " pairs say little about the tail", value->samples.matched);
+			     "%" PRIu64 " pair%s say little about the tail", value->samples.matched, plural(value->samples.matched));
 }
 
 static void source_loss(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
@@ -233,7 +239,7 @@ static void target_forked(const struct xp_edge_request *request, const struct xp
 
 	if (window && window->children)
 		xp_issue_add(issues, "target_forked", XP_INFO, json_pack("{s:o}", "children", xp_json_count(window->children)),
-			     "the target made %u child processes, which are not covered", window->children);
+			     "child processes made by the target: %u; they are not covered", window->children);
 }
 
 static void nvtx_partial(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)

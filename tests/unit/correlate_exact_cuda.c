@@ -256,6 +256,21 @@ static void within_the_clock_error_is_counted(void **state)
 	capture_free(c);
 }
 
+/* Several nodes of one graph that begin before its launch were counted as one. */
+static void every_early_node_is_counted(void **state)
+{
+	struct capture *c = cuda(LAUNCHES);
+
+	for (uint64_t node = 0; node < 3; node++) {
+		put_node(c, 90 + node, END, 5, node);
+		xp_store_events(c->store)[node].error_ns = 20;
+	}
+	put_graph_launch(c, 100, 5);
+	expect_counts(correlate(c), 0, 1, 3, 0);
+	assert_int_equal(c->pairs.within_clock_error, 3);
+	capture_free(c);
+}
+
 static void an_api_event_takes_the_only_context(void **state)
 {
 	struct capture *c = cuda(LAUNCHES);
@@ -372,6 +387,7 @@ int main(void)
 		cmocka_unit_test(nodes_are_part_of_an_activity_key),
 		cmocka_unit_test(graph_nodes_before_the_launch),
 		cmocka_unit_test(within_the_clock_error_is_counted),
+		cmocka_unit_test(every_early_node_is_counted),
 		cmocka_unit_test(an_api_event_takes_the_only_context),
 		cmocka_unit_test(several_api_events_may_take_it),
 		cmocka_unit_test(without_activities_api_events_pair_by_id_alone),

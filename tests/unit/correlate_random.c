@@ -7,7 +7,7 @@
 
 #include "../reference/correlate.c"
 
-enum { CASES = 6000, MAX_EVENTS = 18 };
+enum { CASES = 15000, MAX_EVENTS = 18 };
 
 static uint32_t roll(uint64_t *seed, uint32_t sides)
 {
