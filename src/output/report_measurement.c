@@ -138,6 +138,6 @@ void xp_report_measurement(const void *value, struct xp_text *out, bool color)
 	}
 	xp_report_quality(&m->quality, out, color);
 	xp_report_cost(m->cost, out, color);
-	xp_report_warnings(m->warnings, m->n_warnings, &m->quality, out, color);
+	xp_report_further_warnings(m->warnings, m->n_warnings, &m->quality, out, color);
 	evidence(m, out);
 }

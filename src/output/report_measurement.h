@@ -15,7 +15,9 @@ void xp_report_measurement(const void *value, struct xp_text *out, bool color);
 /* Sections that other reports share: each a label and what belongs to it. */
 void xp_report_quality(const struct xp_quality *quality, struct xp_text *out, bool color);
 void xp_report_cost(const struct xp_cost *cost, struct xp_text *out, bool color); /* NULL: nothing */
-/* What the issues of `quality` (may be NULL) say under the same name is not said again. */
-void xp_report_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out, bool color);
+void xp_report_warnings(const struct xp_warning *warnings, size_t n, struct xp_text *out, bool color);
+/* The same without those that an issue of `quality` tells under the same name. */
+void xp_report_further_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out,
+				bool color);
 
 #endif

@@ -58,7 +58,8 @@ static bool said(const struct xp_quality *quality, const char *code)
 	return false;
 }
 
-void xp_report_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out, bool color)
+void xp_report_further_warnings(const struct xp_warning *warnings, size_t n, const struct xp_quality *quality, struct xp_text *out,
+				bool color)
 {
 	bool any = false;
 
@@ -74,4 +75,9 @@ void xp_report_warnings(const struct xp_warning *warnings, size_t n, const struc
 		any = true;
 		note(out, warnings[i].code, warnings[i].message);
 	}
+}
+
+void xp_report_warnings(const struct xp_warning *warnings, size_t n, struct xp_text *out, bool color)
+{
+	xp_report_further_warnings(warnings, n, NULL, out, color);
 }

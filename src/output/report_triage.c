@@ -279,7 +279,7 @@ static void tail(const struct xp_triage *t, struct xp_text *out, bool color)
 	}
 	xp_report_quality(&t->quality, out, color);
 	xp_report_cost(t->cost, out, color);
-	xp_report_warnings(t->warnings, t->n_warnings, NULL, out, color);
+	xp_report_warnings(t->warnings, t->n_warnings, out, color);
 	if (!t->evidence.artifact)
 		return;
 	label(out, "evidence");
