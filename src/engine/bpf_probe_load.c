@@ -7,9 +7,9 @@
 #include "engine/bpf_probe_priv.h"
 #include "probe.skel.h"
 
-/* At 56 bytes a record and the dearest rate that one CPU can make, this much lasts several ticks of the reader. */
+/* At 56 bytes a record and the highest rate that one CPU makes, this much lasts several ticks of the reader. */
 #define RING_BYTES_PER_CPU (512u << 10)
-#define RING_BYTES_MIN (4u << 20)
+#define RING_BYTES_MIN (8u << 20) /* on a busy machine the reader waits for its turn tens of milliseconds */
 #define RING_BYTES_MAX (32u << 20)
 #define WAKE_FRACTION 4 /* the reader is woken when a quarter of the ring is unread */
 

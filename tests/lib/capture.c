@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,6 +137,7 @@ struct capture {
 static inline void begin_capture_in(struct capture *capture, const struct habitat *habitat, const char *mode, unsigned long n)
 {
 	memset(capture, 0, sizeof(*capture));
+	setpriority(PRIO_PROCESS, 0, 0); /* a window before this one has stepped back for good */
 	capture->child = start_child_in(habitat, mode, n);
 	fcntl(capture->child.out, F_SETFL, O_NONBLOCK);
 	capture->arena = xp_arena_new();
