@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a probe costs at least: the tool's own scratch functions, calls and samples, each putting one record into a ring without a wake-up. */
+/* What a probe costs at least: the tool's own scratch functions, calls and samples, each putting one record into a ring without a wake-up.
+ */
 #include <stdbool.h>
 
 #include "filter.h"

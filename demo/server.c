@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small shop server: one worker thread a connection, a page a request. Its recommendations look dear; what really takes the time is hidden
- * in `authorize`, which asks a permission service in another process and waits for the answer. In: a socket name. Ends on SIGTERM.
+ * A small shop server: one worker thread a connection, a page a request. Its recommendations look dear; what really takes the time is
+ * hidden in `authorize`, which asks a permission service in another process and waits for the answer. In: a socket name. Ends on SIGTERM.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -104,7 +104,8 @@ static void render_page(const struct worker *worker, const struct demo_request *
 	size_t used = 0;
 
 	for (uint32_t row = 0; row < 4; row++) {
-		int n = snprintf(response->page + used, sizeof(response->page) - used, "<li>item %u: %u cents</li>\n", item, price_of(item, 1));
+		int n = snprintf(response->page + used, sizeof(response->page) - used, "<li>item %u: %u cents</li>\n", item,
+				 price_of(item, 1));
 		used += n > 0 ? (size_t)n : 0;
 		item = similar_item(worker, item, row);
 	}
@@ -183,8 +184,9 @@ static bool open_shop(struct shop *shop, const char *name)
 	for (uint32_t i = 0; i < ITEMS * TRAITS; i++)
 		shop->traits[i / TRAITS][i % TRAITS] = (float)(i * 2654435761u % 1000) / 1000;
 	shop->listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	return shop->listener >= 0 && bind(shop->listener, (struct sockaddr *)&address, len) == 0 && listen(shop->listener, MAX_WORKERS) == 0 &&
-	       start_permission_services(shop->workers, (const float(*)[TRAITS])shop->traits) && pthread_create(&acceptor, NULL, accept_connections, shop) == 0;
+	return shop->listener >= 0 && bind(shop->listener, (struct sockaddr *)&address, len) == 0 &&
+	       listen(shop->listener, MAX_WORKERS) == 0 && start_permission_services(shop->workers, (const float(*)[TRAITS])shop->traits) &&
+	       pthread_create(&acceptor, NULL, accept_connections, shop) == 0;
 }
 
 int main(int argc, char **argv)

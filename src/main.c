@@ -17,9 +17,10 @@ static volatile sig_atomic_t interrupts;
 /* Commands other than captures have nothing to clean up: a signal ends them at once. */
 static volatile sig_atomic_t end_at_once, in_json;
 
-static const char cancelled[] = "{\"schema_version\":\"2.0\",\"ok\":false,\"error\":{\"code\":\"CANCELLED\",\"message\":"
-				"\"a signal ended the command before there was any result\",\"recoverable\":true,\"details\":{\"cancelled\":true},"
-				"\"hints\":[]}}\n";
+static const char cancelled[] =
+	"{\"schema_version\":\"2.0\",\"ok\":false,\"error\":{\"code\":\"CANCELLED\",\"message\":"
+	"\"a signal ended the command before there was any result\",\"recoverable\":true,\"details\":{\"cancelled\":true},"
+	"\"hints\":[]}}\n";
 
 int xp_interrupts(void)
 {

@@ -32,24 +32,24 @@
 struct xp_capture_header {
 	__u8 magic[8];
 	__u32 abi;
-	__u32 header_size;	/* 88 or 192 */
+	__u32 header_size; /* 88 or 192 */
 	__u32 record_size;
-	__u32 features;		/* XP_CAPTURE_* bits */
+	__u32 features; /* XP_CAPTURE_* bits */
 	__u32 state;
-	__u32 stop_reason;	/* 0 none, 1 requested, 2 record limit, 3 CUPTI error, 4 output error */
+	__u32 stop_reason; /* 0 none, 1 requested, 2 record limit, 3 CUPTI error, 4 output error */
 	__u64 record_count;
 	__u64 record_capacity;
 	__u64 observed_records;
 	__u64 dropped_by_agent;
 	__u64 dropped_by_cupti;
 	__u64 unknown_records;
-	__u64 record_offset;	/* 0 in a file */
+	__u64 record_offset; /* 0 in a file */
 };
 XP_WIRE_SIZE(struct xp_capture_header, 88);
 
 /* What ABI 5 adds behind it. */
 struct xp_capture_header_5 {
-	__u64 name_offset;	/* from the start of the file */
+	__u64 name_offset; /* from the start of the file */
 	__u64 name_bytes;
 	__u64 name_count;
 	__u64 api_launches;
@@ -58,7 +58,7 @@ struct xp_capture_header_5 {
 	__u64 invalid_time_records;
 	__u64 in_flight_at_stop;
 	__u64 filtered;
-	__u64 clock_error_ns;	/* 2^64-1: unknown */
+	__u64 clock_error_ns; /* 2^64-1: unknown */
 	__u32 cupti_version;
 	__u32 driver_version;
 	__u64 stall_ns;
@@ -69,24 +69,24 @@ XP_WIRE_SIZE(struct xp_capture_header_5, 104);
 /* Head of an event record of both ABIs. */
 struct xp_capture_event {
 	__u64 t_ns;
-	__u32 kind;		/* 1/2 API entry/exit, 3/4 kernel, 5/6 memcpy, 7/8 memset, 9/10 NVTX start/end */
+	__u32 kind; /* 1/2 API entry/exit, 3/4 kernel, 5/6 memcpy, 7/8 memset, 9/10 NVTX start/end */
 	__u32 pid;
 	__u32 tid;
-	__u32 device;		/* device .. correlation: 2^32-1 is unknown */
+	__u32 device; /* device .. correlation: 2^32-1 is unknown */
 	__u32 context;
 	__u32 stream;
 	__u32 correlation;
 	__u32 callback_domain;
 	__u32 callback_id;
-	__u32 grid[3];		/* memcpy, memset: bytes low, high, copy kind; NVTX: range id low, high, 1 thread 2 process */
-	__u32 block[3];		/* memset: value; NVTX: starting thread, name complete */
+	__u32 grid[3];	/* memcpy, memset: bytes low, high, copy kind; NVTX: range id low, high, 1 thread 2 process */
+	__u32 block[3]; /* memset: value; NVTX: starting thread, name complete */
 	__u32 runtime_correlation;
 };
 XP_WIRE_SIZE(struct xp_capture_event, 72);
 
 struct xp_capture_event_4 {
 	struct xp_capture_event event;
-	__u8 name[128];		/* NUL-filled; 127 bytes: cut */
+	__u8 name[128]; /* NUL-filled; 127 bytes: cut */
 };
 XP_WIRE_SIZE(struct xp_capture_event_4, 200);
 
@@ -97,7 +97,7 @@ XP_WIRE_SIZE(struct xp_capture_event_4, 200);
 
 struct xp_capture_event_5 {
 	struct xp_capture_event event;
-	__u32 name;		/* id in the name table, 0 = none */
+	__u32 name; /* id in the name table, 0 = none */
 	__u32 flags;
 	__u32 graph;
 	__u16 src_memory, dst_memory;

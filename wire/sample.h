@@ -5,23 +5,23 @@
 
 #include "wire/wire.h"
 
-#define XP_STACK_COPY_MAX 16384	 /* bytes of user stack copied from sp upwards */
+#define XP_STACK_COPY_MAX 16384 /* bytes of user stack copied from sp upwards */
 #define XP_KERNEL_FRAMES_MAX 127
 #define XP_PYTHON_FRAMES_MAX 512 /* frames walked in one sample */
 
-#define XP_SAMPLE_CPU 1		 /* the thread was running */
-#define XP_SAMPLE_BLOCK 2	 /* the thread has just ended a long blocking system call */
+#define XP_SAMPLE_CPU 1	  /* the thread was running */
+#define XP_SAMPLE_BLOCK 2 /* the thread has just ended a long blocking system call */
 
-#define XP_SAMPLE_IN_KERNEL 1	 /* interrupted in the kernel: n_kernel frames lie on top of the user stack */
-#define XP_SAMPLE_NO_USER 2	 /* no user registers (kernel thread, exiting) */
-#define XP_SAMPLE_STACK_SHORT 4	 /* the copy ended before the stack's end could be known: cap reached or a page was not readable */
-#define XP_SAMPLE_KERNEL_LOST 8	 /* the kernel stack could not be taken */
+#define XP_SAMPLE_IN_KERNEL 1	/* interrupted in the kernel: n_kernel frames lie on top of the user stack */
+#define XP_SAMPLE_NO_USER 2	/* no user registers (kernel thread, exiting) */
+#define XP_SAMPLE_STACK_SHORT 4 /* the copy ended before the stack's end could be known: cap reached or a page was not readable */
+#define XP_SAMPLE_KERNEL_LOST 8 /* the kernel stack could not be taken */
 
 /* How the walk of the interpreter's frames ended. */
-#define XP_PYTHON_NONE 0	 /* not asked for, or this thread has no thread state */
+#define XP_PYTHON_NONE 0 /* not asked for, or this thread has no thread state */
 #define XP_PYTHON_WHOLE 1
-#define XP_PYTHON_DEEP 2	 /* XP_PYTHON_FRAMES_MAX reached */
-#define XP_PYTHON_TORN 3	 /* a read failed half way: the frames are not kept */
+#define XP_PYTHON_DEEP 2 /* XP_PYTHON_FRAMES_MAX reached */
+#define XP_PYTHON_TORN 3 /* a read failed half way: the frames are not kept */
 
 /*
  * Head of a sample; behind it, in this order: n_kernel u64 kernel addresses (leaf first), n_python struct xp_rec_python_frame (leaf
@@ -29,17 +29,17 @@
  */
 struct xp_rec_sample {
 	__u32 size;
-	__u8 kind;	   /* XP_SAMPLE_CPU or _BLOCK */
-	__u8 flags;	   /* XP_SAMPLE_* bits */
-	__u8 python;	   /* XP_PYTHON_* */
+	__u8 kind;   /* XP_SAMPLE_CPU or _BLOCK */
+	__u8 flags;  /* XP_SAMPLE_* bits */
+	__u8 python; /* XP_PYTHON_* */
 	__u8 pad;
-	__u64 t_ns;	   /* CLOCK_MONOTONIC */
-	__u32 pid, tid;	   /* as the tool sees them */
-	__u64 ip, sp, bp;  /* user registers */
+	__u64 t_ns;	  /* CLOCK_MONOTONIC */
+	__u32 pid, tid;	  /* as the tool sees them */
+	__u64 ip, sp, bp; /* user registers */
 	__u16 n_kernel, n_python;
 	__u32 stack_bytes;
-	__u64 block_ns;	   /* BLOCK: how long the thread was off the CPU in this call */
-	__u32 nr;	   /* BLOCK: system call number */
+	__u64 block_ns; /* BLOCK: how long the thread was off the CPU in this call */
+	__u32 nr;	/* BLOCK: system call number */
 	__u32 pad2;
 	char comm[16];
 };
@@ -47,8 +47,8 @@ XP_WIRE_SIZE(struct xp_rec_sample, 96);
 
 /* One interpreter frame as found in the interrupted thread. What the words mean depends on the layout's version. */
 struct xp_rec_python_frame {
-	__u64 code;	   /* address of the code object; bits 56-63: the frame's owner byte (0 before 3.11) */
-	__u64 instr;	   /* f_lasti (3.8-3.10), or prev_instr / instr_ptr */
+	__u64 code;  /* address of the code object; bits 56-63: the frame's owner byte (0 before 3.11) */
+	__u64 instr; /* f_lasti (3.8-3.10), or prev_instr / instr_ptr */
 };
 XP_WIRE_SIZE(struct xp_rec_python_frame, 16);
 
@@ -57,20 +57,20 @@ XP_WIRE_SIZE(struct xp_rec_python_frame, 16);
  * the build has none (before 3.11), threads are found by pthread id = the thread's FS base.
  */
 struct xp_python_layout {
-	__u32 version;		   /* 0x030b for 3.11; 0: no Python, do not walk */
+	__u32 version; /* 0x030b for 3.11; 0: no Python, do not walk */
 	__u32 free_threaded;
-	__u64 runtime;		   /* run-time address of _PyRuntime */
-	__u32 interpreters_head;   /* in _PyRuntime */
+	__u64 runtime;		 /* run-time address of _PyRuntime */
+	__u32 interpreters_head; /* in _PyRuntime */
 	__u32 interp_next, interp_threads_head;
 	__u32 tstate_next, tstate_frame; /* frame: PyFrameObject*, _PyCFrame* or _PyInterpreterFrame*, see cframe_frame */
 	__u32 tstate_thread_id, tstate_native_id;
-	__u32 cframe_frame;	   /* offset of current_frame in _PyCFrame */
-	__u32 has_cframe;	   /* 3.11 and 3.12: tstate_frame leads to a _PyCFrame */
+	__u32 cframe_frame; /* offset of current_frame in _PyCFrame */
+	__u32 has_cframe;   /* 3.11 and 3.12: tstate_frame leads to a _PyCFrame */
 	__u32 frame_back, frame_code, frame_instr, frame_owner;
-	__u32 instr_is_int;	   /* frame_instr is an i32 f_lasti */
-	__u32 has_owner;	   /* 3.11+ (3.11: is_entry in bit 0 at frame_is_entry too) */
-	__u32 frame_is_entry;	   /* 3.11 only, else 0 */
-	__u32 code_tag_mask;	   /* 3.14: low bits of f_executable to clear */
+	__u32 instr_is_int;   /* frame_instr is an i32 f_lasti */
+	__u32 has_owner;      /* 3.11+ (3.11: is_entry in bit 0 at frame_is_entry too) */
+	__u32 frame_is_entry; /* 3.11 only, else 0 */
+	__u32 code_tag_mask;  /* 3.14: low bits of f_executable to clear */
 	__u32 pad;
 };
 XP_WIRE_SIZE(struct xp_python_layout, 88);

@@ -14,7 +14,8 @@ struct xp_arena *xp_arena_new(void);
 void xp_arena_free(struct xp_arena *arena);
 XP_DEFINE_AUTO(struct xp_arena *, xp_arena_free);
 
-/* Runs the deferred functions and makes every block invalid, but keeps the newest chunk: for work that repeats, such as one event a line. */
+/* Runs the deferred functions and makes every block invalid, but keeps the newest chunk: for work that repeats, such as one event a line.
+ */
 void xp_arena_reset(struct xp_arena *arena);
 
 /* Zeroed, aligned for any type, owned by the arena. Never NULL: out of memory ends the program through abort(), as an assertion would. */

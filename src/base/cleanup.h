@@ -9,20 +9,20 @@
 #define xp_auto(free_fn) __attribute__((cleanup(free_fn##_p)))
 
 /* Defines the helper that xp_auto(free_fn) needs; put it behind the prototype of free_fn. */
-#define XP_DEFINE_AUTO(type, free_fn)                 \
-	static inline void free_fn##_p(type *slot)    \
-	{                                             \
-		free_fn(*slot);                       \
-	}                                             \
+#define XP_DEFINE_AUTO(type, free_fn)              \
+	static inline void free_fn##_p(type *slot) \
+	{                                          \
+		free_fn(*slot);                    \
+	}                                          \
 	struct xp_swallow_semicolon
 
 /* Takes the value out of the slot, so that the scope does not release it. */
-#define xp_steal(slot)                                \
-	({                                            \
-		__auto_type xp_slot_ = (slot);        \
-		__auto_type xp_value_ = *xp_slot_;    \
-		*xp_slot_ = NULL;                     \
-		xp_value_;                            \
+#define xp_steal(slot)                             \
+	({                                         \
+		__auto_type xp_slot_ = (slot);     \
+		__auto_type xp_value_ = *xp_slot_; \
+		*xp_slot_ = NULL;                  \
+		xp_value_;                         \
 	})
 
 void xp_free(void *block);

@@ -150,8 +150,8 @@ void xp_err_hint(struct xp_err *err, const char *fmt, ...)
 void xp_err_limit(struct xp_err *err, const char *name, uint64_t value, uint64_t minimum, uint64_t maximum)
 {
 	xp_err_detail(err, "limit",
-		      json_pack("{s:s,s:I,s:I,s:I}", "name", name, "value", (json_int_t)value, "minimum", (json_int_t)minimum,
-				"maximum", (json_int_t)maximum));
+		      json_pack("{s:s,s:I,s:I,s:I}", "name", name, "value", (json_int_t)value, "minimum", (json_int_t)minimum, "maximum",
+				(json_int_t)maximum));
 }
 
 int xp_err_move(struct xp_err *to, struct xp_err *from)

@@ -12,46 +12,82 @@
 
 #include "base/json.h"
 
-struct xp_opt_bool { bool set, v; };
-struct xp_opt_u32 { bool set; uint32_t v; };
-struct xp_opt_u64 { bool set; uint64_t v; };
-struct xp_opt_i64 { bool set; int64_t v; };
-struct xp_opt_f64 { bool set; double v; };
-struct xp_interval { bool set; double low, high; }; /* [low, high] or null */
-struct xp_count { const char *name; uint64_t n; };  /* member of a {name: n} map */
-struct xp_histogram { uint64_t bucket[64]; };	    /* log2 buckets, contract 11 */
+struct xp_opt_bool {
+	bool set, v;
+};
+struct xp_opt_u32 {
+	bool set;
+	uint32_t v;
+};
+struct xp_opt_u64 {
+	bool set;
+	uint64_t v;
+};
+struct xp_opt_i64 {
+	bool set;
+	int64_t v;
+};
+struct xp_opt_f64 {
+	bool set;
+	double v;
+};
+struct xp_interval {
+	bool set;
+	double low, high;
+}; /* [low, high] or null */
+struct xp_count {
+	const char *name;
+	uint64_t n;
+}; /* member of a {name: n} map */
+struct xp_histogram {
+	uint64_t bucket[64];
+}; /* log2 buckets, contract 11 */
 
-#define XP_SOME(value) { .set = true, .v = (value) }
+#define XP_SOME(value)                    \
+	{                                 \
+		.set = true, .v = (value) \
+	}
 
 enum xp_field_kind {
-	XP_KIND_BOOL, XP_KIND_U8, XP_KIND_U16, XP_KIND_U32, XP_KIND_U64, XP_KIND_I32, XP_KIND_I64, XP_KIND_F64,
-	XP_KIND_OPT_BOOL, XP_KIND_OPT_U32, XP_KIND_OPT_U64, XP_KIND_OPT_I64, XP_KIND_OPT_F64,
-	XP_KIND_STR,	  /* const char *; NULL is null */
-	XP_KIND_ENUM,	  /* int-sized enum; `names` has the texts; -1 is null */
-	XP_KIND_CONST,	  /* always `constant`; no member */
-	XP_KIND_TRUE,	  /* always true; no member */
-	XP_KIND_FALSE,	  /* always false; no member */
-	XP_KIND_OBJ,	  /* embedded struct of `sub` */
-	XP_KIND_PTR,	  /* pointer to a struct of `sub`; NULL is null */
-	XP_KIND_LIST,	  /* pointer to structs of `sub`, count at `count_offset` (size_t) */
-	XP_KIND_PTRS,	  /* pointer to pointers to structs of `sub`, count at `count_offset` */
-	XP_KIND_STRS,	  /* const char *const *, count at `count_offset` */
-	XP_KIND_U64S,	  /* uint64_t *, count at `count_offset` */
-	XP_KIND_U32S,	  /* uint32_t *, count at `count_offset` */
-	XP_KIND_COUNTS,	  /* struct xp_count *, count at `count_offset`: an object {name: n} */
-	XP_KIND_HISTOGRAM,/* struct xp_histogram: [[bucket, n]] */
-	XP_KIND_INTERVAL, /* struct xp_interval: [low, high] */
-	XP_KIND_JSON,	  /* json_t *: open value; NULL is null, or {} with XP_OPEN_OBJECT */
-	XP_KIND_VARIANT,  /* pointer to a struct whose first member is an int index into `variants` */
+	XP_KIND_BOOL,
+	XP_KIND_U8,
+	XP_KIND_U16,
+	XP_KIND_U32,
+	XP_KIND_U64,
+	XP_KIND_I32,
+	XP_KIND_I64,
+	XP_KIND_F64,
+	XP_KIND_OPT_BOOL,
+	XP_KIND_OPT_U32,
+	XP_KIND_OPT_U64,
+	XP_KIND_OPT_I64,
+	XP_KIND_OPT_F64,
+	XP_KIND_STR,	   /* const char *; NULL is null */
+	XP_KIND_ENUM,	   /* int-sized enum; `names` has the texts; -1 is null */
+	XP_KIND_CONST,	   /* always `constant`; no member */
+	XP_KIND_TRUE,	   /* always true; no member */
+	XP_KIND_FALSE,	   /* always false; no member */
+	XP_KIND_OBJ,	   /* embedded struct of `sub` */
+	XP_KIND_PTR,	   /* pointer to a struct of `sub`; NULL is null */
+	XP_KIND_LIST,	   /* pointer to structs of `sub`, count at `count_offset` (size_t) */
+	XP_KIND_PTRS,	   /* pointer to pointers to structs of `sub`, count at `count_offset` */
+	XP_KIND_STRS,	   /* const char *const *, count at `count_offset` */
+	XP_KIND_U64S,	   /* uint64_t *, count at `count_offset` */
+	XP_KIND_U32S,	   /* uint32_t *, count at `count_offset` */
+	XP_KIND_COUNTS,	   /* struct xp_count *, count at `count_offset`: an object {name: n} */
+	XP_KIND_HISTOGRAM, /* struct xp_histogram: [[bucket, n]] */
+	XP_KIND_INTERVAL,  /* struct xp_interval: [low, high] */
+	XP_KIND_JSON,	   /* json_t *: open value; NULL is null, or {} with XP_OPEN_OBJECT */
+	XP_KIND_VARIANT,   /* pointer to a struct whose first member is an int index into `variants` */
 	XP_KIND_COUNT
 };
 
 enum xp_field_flag {
-	XP_NULLABLE = 1,     /* null is allowed (told to schema and docs; checked on input) */
-	XP_OPTIONAL = 2,     /* left out when null; may be missing on input */
-	XP_SPARSE = 4,	     /* sub-records below this field leave out null members, empty objects and constants (contract 10.3) */
-	XP_OPEN_OBJECT = 8,  /* JSON kind: an object with any members; NULL writes {} */
-	XP_OPEN_ARRAY = 16,  /* JSON kind: an array; NULL writes [] */
+	XP_NULLABLE = 1,	 /* null is allowed (told to schema and docs; checked on input) */
+	XP_OPTIONAL = 2,	 /* left out when null; may be missing on input */
+	XP_SPARSE = 4,		 /* sub-records below this field leave out null members, empty objects and constants (contract 10.3) */
+	XP_OPEN_OBJECT = 8,	 /* JSON kind: an object with any members; NULL writes {} */
+	XP_OPEN_ARRAY = 16,	 /* JSON kind: an array; NULL writes [] */
 	XP_NULL_WHEN_EMPTY = 32, /* LIST, PTRS, STRS: a NULL pointer writes null instead of [] */
 };
 
@@ -59,7 +95,7 @@ struct xp_record;
 
 struct xp_field {
 	const char *name;
-	const char *doc;	      /* meaning, one line */
+	const char *doc; /* meaning, one line */
 	enum xp_field_kind kind;
 	unsigned flags;
 	size_t offset, count_offset;
@@ -69,16 +105,16 @@ struct xp_field {
 	const char *constant;
 	const struct xp_record *const *variants;
 	size_t n_variants;
-	uint64_t max;		      /* unsigned kinds: largest value told to the schema; 0: the type's own */
+	uint64_t max; /* unsigned kinds: largest value told to the schema; 0: the type's own */
 };
 
 struct xp_record {
-	const char *name;	      /* as in the contract: "MeasurementResult" */
+	const char *name; /* as in the contract: "MeasurementResult" */
 	const char *doc;
 	const struct xp_field *fields;
 	size_t n_fields;
-	size_t size;		      /* sizeof the C struct */
-	bool closed;		      /* specs and Events: unknown members are an error on input and in the schema */
+	size_t size; /* sizeof the C struct */
+	bool closed; /* specs and Events: unknown members are an error on input and in the schema */
 };
 
 /* Writes `value` (a struct of the record's C type) as one JSON object. sparse: as XP_SPARSE, for the whole record. */

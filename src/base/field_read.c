@@ -317,7 +317,8 @@ static int read_record(struct reader *in, const struct xp_record *record, const 
 		return wrong(in, "is not an object");
 	memset(ret_value, 0, record->size);
 	if (record->closed) {
-		json_object_foreach((json_t *)object, key, member) {
+		json_object_foreach((json_t *)object, key, member)
+		{
 			if (knows(record, key))
 				continue;
 			enter(in, key, 0);

@@ -121,14 +121,8 @@ static void counts_schema(struct xp_json *json)
 }
 
 static const char *const simple_types[XP_KIND_COUNT] = {
-	[XP_KIND_BOOL] = "boolean",
-	[XP_KIND_OPT_BOOL] = "boolean",
-	[XP_KIND_I32] = "integer",
-	[XP_KIND_I64] = "integer",
-	[XP_KIND_OPT_I64] = "integer",
-	[XP_KIND_F64] = "number",
-	[XP_KIND_OPT_F64] = "number",
-	[XP_KIND_STR] = "string",
+	[XP_KIND_BOOL] = "boolean",    [XP_KIND_OPT_BOOL] = "boolean", [XP_KIND_I32] = "integer",    [XP_KIND_I64] = "integer",
+	[XP_KIND_OPT_I64] = "integer", [XP_KIND_F64] = "number",       [XP_KIND_OPT_F64] = "number", [XP_KIND_STR] = "string",
 };
 
 /* The members of the schema object of a value that is not null. */

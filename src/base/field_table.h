@@ -27,34 +27,59 @@
 	(offsetof(struct type, member) + 0 * sizeof(char[sizeof(((struct type *)0)->member) == (size) ? 1 : -1]))
 
 /* Plain members. OPT kinds are nullable by themselves; add .flags = XP_NULLABLE to STR, JSON, F64 as the contract says. */
-#define XP_FIELD_AS(type, label, member, K, text, ...) \
-	{ .name = (label), .doc = (text), .kind = XP_KIND_##K, .offset = XP_OFFSET_OF_SIZE(type, member, XP_SIZE_##K), ##__VA_ARGS__ }
+#define XP_FIELD_AS(type, label, member, K, text, ...)                                                                                     \
+	{                                                                                                                                  \
+		.name = (label), .doc = (text), .kind = XP_KIND_##K, .offset = XP_OFFSET_OF_SIZE(type, member, XP_SIZE_##K), ##__VA_ARGS__ \
+	}
 #define XP_FIELD(type, member, K, text, ...) XP_FIELD_AS(type, #member, member, K, text, ##__VA_ARGS__)
-#define XP_FIELD_ENUM(type, member, table, text, ...) \
-	{ .name = #member, .doc = (text), .kind = XP_KIND_ENUM, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(int)), \
-	  .names = (table), .n_names = XP_LEN(table), ##__VA_ARGS__ }
-#define XP_FIELD_OBJ(type, member, record, text, ...) \
-	{ .name = #member, .doc = (text), .kind = XP_KIND_OBJ, .offset = offsetof(struct type, member), .sub = (record), ##__VA_ARGS__ }
-#define XP_FIELD_PTR(type, member, record, text, ...) \
-	{ .name = #member, .doc = (text), .kind = XP_KIND_PTR, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), .sub = (record), ##__VA_ARGS__ }
+#define XP_FIELD_ENUM(type, member, table, text, ...)                                                                         \
+	{                                                                                                                     \
+		.name = #member, .doc = (text), .kind = XP_KIND_ENUM, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(int)), \
+		.names = (table), .n_names = XP_LEN(table), ##__VA_ARGS__                                                     \
+	}
+#define XP_FIELD_OBJ(type, member, record, text, ...)                                                                          \
+	{                                                                                                                      \
+		.name = #member, .doc = (text), .kind = XP_KIND_OBJ, .offset = offsetof(struct type, member), .sub = (record), \
+		##__VA_ARGS__                                                                                                  \
+	}
+#define XP_FIELD_PTR(type, member, record, text, ...)                                                                           \
+	{                                                                                                                       \
+		.name = #member, .doc = (text), .kind = XP_KIND_PTR, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \
+		.sub = (record), ##__VA_ARGS__                                                                                  \
+	}
 /* The count of a list is the size_t member n_<member>. */
-#define XP_FIELD_MANY(type, member, K, record, text, ...) \
-	{ .name = #member, .doc = (text), .kind = XP_KIND_##K, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \
-	  .count_offset = XP_OFFSET_OF_SIZE(type, n_##member, sizeof(size_t)), .sub = (record), ##__VA_ARGS__ }
+#define XP_FIELD_MANY(type, member, K, record, text, ...)                                                                       \
+	{                                                                                                                       \
+		.name = #member, .doc = (text), .kind = XP_KIND_##K, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \
+		.count_offset = XP_OFFSET_OF_SIZE(type, n_##member, sizeof(size_t)), .sub = (record), ##__VA_ARGS__             \
+	}
 #define XP_FIELD_LIST(type, member, record, text, ...) XP_FIELD_MANY(type, member, LIST, record, text, ##__VA_ARGS__)
 #define XP_FIELD_PTRS(type, member, record, text, ...) XP_FIELD_MANY(type, member, PTRS, record, text, ##__VA_ARGS__)
 #define XP_FIELD_STRS(type, member, text, ...) XP_FIELD_MANY(type, member, STRS, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_U64S(type, member, text, ...) XP_FIELD_MANY(type, member, U64S, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_U32S(type, member, text, ...) XP_FIELD_MANY(type, member, U32S, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_COUNTS(type, member, text, ...) XP_FIELD_MANY(type, member, COUNTS, NULL, text, ##__VA_ARGS__)
-#define XP_FIELD_VARIANT(type, member, table, text, ...) \
-	{ .name = #member, .doc = (text), .kind = XP_KIND_VARIANT, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \
-	  .variants = (table), .n_variants = XP_LEN(table), ##__VA_ARGS__ }
-#define XP_FIELD_CONST(label, value, text) { .name = (label), .doc = (text), .kind = XP_KIND_CONST, .constant = (value) }
-#define XP_FIELD_TRUE(label, text) { .name = (label), .doc = (text), .kind = XP_KIND_TRUE }
-#define XP_FIELD_FALSE(label, text) { .name = (label), .doc = (text), .kind = XP_KIND_FALSE }
+#define XP_FIELD_VARIANT(type, member, table, text, ...)                                                                            \
+	{                                                                                                                           \
+		.name = #member, .doc = (text), .kind = XP_KIND_VARIANT, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \
+		.variants = (table), .n_variants = XP_LEN(table), ##__VA_ARGS__                                                     \
+	}
+#define XP_FIELD_CONST(label, value, text)                                                 \
+	{                                                                                  \
+		.name = (label), .doc = (text), .kind = XP_KIND_CONST, .constant = (value) \
+	}
+#define XP_FIELD_TRUE(label, text)                                   \
+	{                                                            \
+		.name = (label), .doc = (text), .kind = XP_KIND_TRUE \
+	}
+#define XP_FIELD_FALSE(label, text)                                   \
+	{                                                             \
+		.name = (label), .doc = (text), .kind = XP_KIND_FALSE \
+	}
 
-#define XP_RECORD(label, type, table, text, ...) \
-	{ .name = (label), .doc = (text), .fields = (table), .n_fields = XP_LEN(table), .size = sizeof(struct type), ##__VA_ARGS__ }
+#define XP_RECORD(label, type, table, text, ...)                                                                                         \
+	{                                                                                                                                \
+		.name = (label), .doc = (text), .fields = (table), .n_fields = XP_LEN(table), .size = sizeof(struct type), ##__VA_ARGS__ \
+	}
 
 #endif

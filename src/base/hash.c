@@ -28,7 +28,8 @@ uint64_t xp_hash_bytes(const void *bytes, size_t len, uint64_t seed)
 	return xp_hash_mix(hash ^ word);
 }
 
-static struct xp_map_slot *probe(struct xp_map_slot *slots, size_t cap, uint64_t key, bool (*equal)(uint64_t, const void *), const void *arg)
+static struct xp_map_slot *probe(struct xp_map_slot *slots, size_t cap, uint64_t key, bool (*equal)(uint64_t, const void *),
+				 const void *arg)
 {
 	for (size_t i = xp_hash_mix(key) & (cap - 1);; i = (i + 1) & (cap - 1))
 		if (!slots[i].used || (slots[i].key == key && (!equal || equal(slots[i].value, arg))))

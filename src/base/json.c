@@ -175,7 +175,8 @@ static void write_object(struct xp_json *json, const json_t *value)
 	json_t *member;
 
 	xp_json_begin(json, '{');
-	json_object_foreach((json_t *)value, key, member) {
+	json_object_foreach((json_t *)value, key, member)
+	{
 		xp_json_key(json, key);
 		xp_json_value(json, member);
 	}

@@ -8,7 +8,10 @@
 static const char *const severity_names[XP_SEVERITY_COUNT] = { [XP_INFO] = "info", [XP_CAUTION] = "caution" };
 static const char *const verdict_names[XP_VERDICT_COUNT] = { [XP_GOOD] = "good", [XP_CAUTIOUS] = "caution" };
 const char *const xp_status_names[XP_STATUS_COUNT] = {
-	[XP_COMPLETED] = "completed", [XP_TIMED_OUT] = "timed_out", [XP_CANCELLED] = "cancelled", [XP_FAILED] = "failed",
+	[XP_COMPLETED] = "completed",
+	[XP_TIMED_OUT] = "timed_out",
+	[XP_CANCELLED] = "cancelled",
+	[XP_FAILED] = "failed",
 };
 
 static const struct xp_field warning_fields[] = {

@@ -116,7 +116,8 @@ void xp_regex_free(struct xp_regex *regex)
 int xp_regex_search(const struct xp_regex *regex, const char *text, size_t len, struct xp_err *reterr)
 {
 	int workspace[WORKSPACE];
-	int rc = pcre2_dfa_match(regex->code, (PCRE2_SPTR)text, len, 0, PCRE2_DFA_SHORTEST, regex->match, regex->limits, workspace, WORKSPACE);
+	int rc = pcre2_dfa_match(regex->code, (PCRE2_SPTR)text, len, 0, PCRE2_DFA_SHORTEST, regex->match, regex->limits, workspace,
+				 WORKSPACE);
 
 	if (rc <= PCRE2_ERROR_UTF8_ERR1 && rc >= PCRE2_ERROR_UTF8_ERR21) {
 		xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();

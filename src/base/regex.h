@@ -11,7 +11,8 @@ struct xp_regex;
 int xp_regex_new(const char *pattern, struct xp_regex **ret_regex, struct xp_err *reterr);
 void xp_regex_free(struct xp_regex *regex);
 XP_DEFINE_AUTO(struct xp_regex *, xp_regex_free);
-/* 1 found, 0 not found, -XP_E_INVALID_EVENT_SELECTOR when the match step limit was reached (reterr filled). Bad UTF-8 in text never matches as text; it is replaced first. */
+/* 1 found, 0 not found, -XP_E_INVALID_EVENT_SELECTOR when the match step limit was reached (reterr filled). Bad UTF-8 in text never matches
+ * as text; it is replaced first. */
 int xp_regex_search(const struct xp_regex *regex, const char *text, size_t len, struct xp_err *reterr);
 
 #endif

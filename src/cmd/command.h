@@ -9,14 +9,14 @@
 enum xp_flag_kind { XP_FLAG_SWITCH, XP_FLAG_U64, XP_FLAG_SHARE, XP_FLAG_TEXT };
 
 struct xp_flag {
-	const char *name;     /* "--duration-ms" */
+	const char *name; /* "--duration-ms" */
 	enum xp_flag_kind kind;
-	const char *value;    /* "N", "SELECTOR": for help */
-	const char *doc;      /* one line, default and bounds included */
-	uint64_t min, max;    /* U64: outside is SESSION_LIMIT_EXCEEDED with details.limit */
-	double max_share;     /* SHARE: 0..max_share */
+	const char *value; /* "N", "SELECTOR": for help */
+	const char *doc;   /* one line, default and bounds included */
+	uint64_t min, max; /* U64: outside is SESSION_LIMIT_EXCEEDED with details.limit */
+	double max_share;  /* SHARE: 0..max_share */
 	bool repeatable;
-	unsigned modes;	      /* bits of the command's own mode enum; 0 = all */
+	unsigned modes; /* bits of the command's own mode enum; 0 = all */
 };
 
 /* One flag as given, in command-line order. */
@@ -30,11 +30,11 @@ struct xp_flag_use {
 /* A parsed command line and everything a command needs to answer. Lives in main. */
 struct xp_session {
 	struct xp_arena *arena;
-	const char *session_id;	   /* xp_<command>_<pid>_<8 hex> */
+	const char *session_id; /* xp_<command>_<pid>_<8 hex> */
 	const struct xp_command *command;
 	struct xp_flag_use *uses;
 	size_t n_uses;
-	const char *const *words;  /* arguments that are not flags */
+	const char *const *words; /* arguments that are not flags */
 	size_t n_words;
 	bool json, pretty, color;
 	struct xp_warnings warnings;
@@ -44,8 +44,8 @@ struct xp_session {
 	void (*human)(const void *value, struct xp_text *out, bool color);
 	/* Shrinks value for the size budget: one step a call, false when nothing is left to cut. NULL: no lists. */
 	bool (*shrink)(void *value);
-	size_t budget;		   /* bytes of compact JSON; 0 = none */
-	bool printed;		   /* the command wrote its own output (jsonl) */
+	size_t budget; /* bytes of compact JSON; 0 = none */
+	bool printed;  /* the command wrote its own output (jsonl) */
 };
 
 struct xp_command {
@@ -53,8 +53,8 @@ struct xp_command {
 	const struct xp_flag *flags;
 	size_t n_flags;
 	bool hidden;
-	bool captures;	      /* a signal ends the window, not the command; else it ends the command at once */
-	unsigned max_words;	   /* positional arguments allowed, e.g. `dev uprobe` */
+	bool captures;	    /* a signal ends the window, not the command; else it ends the command at once */
+	unsigned max_words; /* positional arguments allowed, e.g. `dev uprobe` */
 	/* 0, or -code with *reterr filled. Sets session->record and value. */
 	int (*run)(struct xp_session *session, struct xp_err *reterr);
 };

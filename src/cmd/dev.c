@@ -48,7 +48,11 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 
 static const struct xp_flag flags[] = {
 	{ .name = "--input", .kind = XP_FLAG_TEXT, .value = "FILE", .modes = XP_DEV_CUPTI, .doc = "cupti: the capture file" },
-	{ .name = "--session-id", .kind = XP_FLAG_TEXT, .value = "ID", .modes = XP_DEV_CUPTI, .doc = "cupti: session_id of the Events, 1 to 128 bytes" },
+	{ .name = "--session-id",
+	  .kind = XP_FLAG_TEXT,
+	  .value = "ID",
+	  .modes = XP_DEV_CUPTI,
+	  .doc = "cupti: session_id of the Events, 1 to 128 bytes" },
 };
 
 const struct xp_command xp_command_dev = {

@@ -17,7 +17,8 @@ bool xp_emit_bytes(const char *bytes, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			fprintf(stderr, "xprobe: OUTPUT_FAILED: cannot write to stdout: %s\n", n < 0 ? strerror(errno) : "nothing was taken");
+			fprintf(stderr, "xprobe: OUTPUT_FAILED: cannot write to stdout: %s\n",
+				n < 0 ? strerror(errno) : "nothing was taken");
 			return false;
 		}
 		bytes += n;
@@ -62,8 +63,8 @@ static void human_error(const struct xp_error_doc *doc, const struct xp_err *err
 {
 	fprintf(stderr, "xprobe: %s: %s\n", doc->error.code, doc->error.message);
 	if (err->call[0])
-		fprintf(stderr, "  call: %s%s%s%s%s\n", err->call, err->errno_text[0] ? " = " : "", err->errno_text, err->object[0] ? " on " : "",
-			err->object);
+		fprintf(stderr, "  call: %s%s%s%s%s\n", err->call, err->errno_text[0] ? " = " : "", err->errno_text,
+			err->object[0] ? " on " : "", err->object);
 	const json_t *path = err->details ? json_object_get(err->details, "artifact_path") : NULL;
 	if (path)
 		fprintf(stderr, "  evidence kept: %s\n", json_string_value(path));

@@ -15,7 +15,10 @@ static const struct xp_field export_fields[] = {
 const struct xp_record xp_export_record = XP_RECORD("TraceExportResult", xp_export, export_fields, "a capture in another format");
 
 static const struct xp_flag flags[] = {
-	{ .name = "--input", .kind = XP_FLAG_TEXT, .value = "FILE", .repeatable = true,
+	{ .name = "--input",
+	  .kind = XP_FLAG_TEXT,
+	  .value = "FILE",
+	  .repeatable = true,
 	  .doc = "completed capture: Event JSONL, host capture, CUPTI file (repeatable, 64 files of 4 GiB)" },
 	{ .name = "--format", .kind = XP_FLAG_TEXT, .value = "FORMAT", .doc = "jsonl or chrome" },
 	{ .name = "--output", .kind = XP_FLAG_TEXT, .value = "PATH", .doc = "file to write" },

@@ -18,12 +18,9 @@ static const struct xp_command *const commands[] = {
 };
 
 const struct xp_flag xp_global_flags[] = {
-	{ .name = "--json", .doc = "JSON even on a terminal" },
-	{ .name = "--human", .doc = "human report even in a pipe" },
-	{ .name = "--no-color", .doc = "no ANSI sequences" },
-	{ .name = "--non-interactive", .doc = "accepted; nothing ever prompts" },
-	{ .name = "--help", .doc = "this text (also -h)" },
-	{ .name = "--version", .doc = "version (also -V)" },
+	{ .name = "--json", .doc = "JSON even on a terminal" }, { .name = "--human", .doc = "human report even in a pipe" },
+	{ .name = "--no-color", .doc = "no ANSI sequences" },	{ .name = "--non-interactive", .doc = "accepted; nothing ever prompts" },
+	{ .name = "--help", .doc = "this text (also -h)" },	{ .name = "--version", .doc = "version (also -V)" },
 };
 const size_t xp_n_global_flags = XP_LEN(xp_global_flags);
 

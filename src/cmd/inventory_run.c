@@ -134,7 +134,8 @@ static void fill_head(struct state *s)
 	head->cost = &s->window->cost;
 	warn_of_changes(s->session, s->window);
 	for (size_t i = 0; i < head->n_warnings; i++)
-		xp_warn(&s->session->warnings, head->warnings[i].code, json_incref(head->warnings[i].details), "%s", head->warnings[i].message);
+		xp_warn(&s->session->warnings, head->warnings[i].code, json_incref(head->warnings[i].details), "%s",
+			head->warnings[i].message);
 	head->warnings = s->session->warnings.at;
 	head->n_warnings = s->session->warnings.n;
 }
@@ -191,7 +192,9 @@ static int run_window(struct state *s, void *collector_state, struct xp_err *ret
 {
 	struct xp_collector collector = { .ops = s->run->kind->ops, .state = collector_state };
 	struct xp_window_bounds bounds = {
-		.duration_ms = s->run->request.duration_ms, .timeout_ms = s->run->request.timeout_ms, .max_cost = s->run->max_cost,
+		.duration_ms = s->run->request.duration_ms,
+		.timeout_ms = s->run->request.timeout_ms,
+		.max_cost = s->run->max_cost,
 	};
 	xp_auto_err failure = { 0 };
 

@@ -53,7 +53,8 @@ static int check_special(const struct xp_session *session, enum xp_measure_mode 
 		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--pid does not go with --spec: the spec names its target");
 	if (mode == XP_M_CPU && xp_flag_on(session, "--min-block-us") && !xp_flag_on(session, "--off-cpu"))
 		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--min-block-us goes with --off-cpu");
-	if (mode == XP_M_AGGREGATE && (xp_flag_on(session, "--samples") || xp_flag_on(session, "--events-out") || xp_flag_on(session, "--format")))
+	if (mode == XP_M_AGGREGATE &&
+	    (xp_flag_on(session, "--samples") || xp_flag_on(session, "--events-out") || xp_flag_on(session, "--format")))
 		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--aggregate takes no --samples, --events-out, --format");
 	return 0;
 }
@@ -64,8 +65,10 @@ static int check_format(const struct xp_session *session, enum xp_measure_mode m
 		const char *name;
 		unsigned modes;
 	} formats[] = {
-		{ "jsonl", XP_M_EXACT | XP_M_INPUT | XP_M_SPEC }, { "chrome", XP_M_EXACT | XP_M_INPUT | XP_M_SPEC },
-		{ "folded", XP_M_CPU | XP_M_SPEC },		  { "speedscope", XP_M_CPU | XP_M_SPEC },
+		{ "jsonl", XP_M_EXACT | XP_M_INPUT | XP_M_SPEC },
+		{ "chrome", XP_M_EXACT | XP_M_INPUT | XP_M_SPEC },
+		{ "folded", XP_M_CPU | XP_M_SPEC },
+		{ "speedscope", XP_M_CPU | XP_M_SPEC },
 		{ "html", XP_M_TRIAGE | XP_M_SPEC },
 	};
 	const char *format = xp_flag_text(session, "--format", NULL);
@@ -121,8 +124,8 @@ int xp_policy_argument(const char *text, enum xp_policy_id *ret_policy, struct x
 	int policy = xp_policy_from_name(text);
 
 	if (policy < 0) {
-		int rc = xp_fail(reterr, XP_E_INVALID_CORRELATION_POLICY, "%.60s is not a policy: exact, first-after, nearest, stack-nested, stream-order",
-				 text);
+		int rc = xp_fail(reterr, XP_E_INVALID_CORRELATION_POLICY,
+				 "%.60s is not a policy: exact, first-after, nearest, stack-nested, stream-order", text);
 
 		xp_err_object(reterr, "%.60s", text);
 		return rc;

@@ -9,7 +9,13 @@
 #include "plan/spec.h"
 
 enum xp_measure_mode {
-	XP_M_EXACT = 1, XP_M_INPUT = 2, XP_M_SPEC = 4, XP_M_AGGREGATE = 8, XP_M_CPU = 16, XP_M_SYSCALLS = 32, XP_M_TRIAGE = 64,
+	XP_M_EXACT = 1,
+	XP_M_INPUT = 2,
+	XP_M_SPEC = 4,
+	XP_M_AGGREGATE = 8,
+	XP_M_CPU = 16,
+	XP_M_SYSCALLS = 32,
+	XP_M_TRIAGE = 64,
 };
 
 /* One exact measurement as flags or a spec ask for it. */

@@ -84,7 +84,10 @@ static int capture(struct xp_session *session, const struct xp_measure_request *
 		.max_cost = request->bounds.max_cost,
 	};
 	struct xp_captured captured = {
-		.plan = plan, .window = window, .target = xp_target_identity(plan->target), .folder = xp_artifact_folder_new(),
+		.plan = plan,
+		.window = window,
+		.target = xp_target_identity(plan->target),
+		.folder = xp_artifact_folder_new(),
 	};
 	xp_auto_err failure = { 0 };
 

@@ -69,8 +69,8 @@ static int write_artifact(struct finish *f, struct xp_err *reterr)
 		return 0;
 	rc = xp_output_choose(f->request->format, "jsonl", XP_TAKES_EVENTS, &output, reterr);
 	if (!rc)
-		rc = path ? xp_artifact_open(path, &file, reterr) :
-			    xp_artifact_open_in(f->captured->folder, NULL, "events.jsonl", &file, reterr);
+		rc = path ? xp_artifact_open(path, &file, reterr)
+			  : xp_artifact_open_in(f->captured->folder, NULL, "events.jsonl", &file, reterr);
 	if (rc)
 		return rc;
 	struct xp_artifact *artifact = xp_arena_new_of(f->session->arena, struct xp_artifact);
@@ -116,10 +116,18 @@ static int make_value(struct finish *f, struct xp_capture_facts *facts, struct x
 		.session_id = f->session->session_id,
 		.name = f->request->name,
 		.target = captured->target,
-		.edge = { .store = captured->store, .pairs = f->pairs, .start = endpoint_at(f, edge->start), .end = endpoint_at(f, edge->end),
-			  .policy = edge->policy, .facts = facts },
-		.collection = { .host_events = captured->host_events, .cuda_events = captured->cuda_events, .cupti = captured->cupti,
-				.sources = captured->sources, .n_sources = captured->n_sources, .cuda = captured->cuda },
+		.edge = { .store = captured->store,
+			  .pairs = f->pairs,
+			  .start = endpoint_at(f, edge->start),
+			  .end = endpoint_at(f, edge->end),
+			  .policy = edge->policy,
+			  .facts = facts },
+		.collection = { .host_events = captured->host_events,
+				.cuda_events = captured->cuda_events,
+				.cupti = captured->cupti,
+				.sources = captured->sources,
+				.n_sources = captured->n_sources,
+				.cuda = captured->cuda },
 		.artifact = f->artifact,
 		.warnings = &f->session->warnings,
 		.evidence = (enum xp_evidence_mode)f->request->evidence_mode,

@@ -10,17 +10,36 @@
 #define Y XP_M_SYSCALLS
 #define T XP_M_TRIAGE
 
-#define NUMBER(flag, value_name, low, high, in, text) \
-	{ .name = (flag), .kind = XP_FLAG_U64, .value = (value_name), .min = (low), .max = (high), .modes = (in), .doc = (text) }
-#define TEXT(flag, value_name, in, text) { .name = (flag), .kind = XP_FLAG_TEXT, .value = (value_name), .modes = (in), .doc = (text) }
-#define SHARE(flag, in, text) { .name = (flag), .kind = XP_FLAG_SHARE, .value = "SHARE", .max_share = 1, .modes = (in), .doc = (text) }
-#define SWITCH(flag, in, text) { .name = (flag), .kind = XP_FLAG_SWITCH, .modes = (in), .doc = (text) }
+#define NUMBER(flag, value_name, low, high, in, text)                                                                                 \
+	{                                                                                                                             \
+		.name = (flag), .kind = XP_FLAG_U64, .value = (value_name), .min = (low), .max = (high), .modes = (in), .doc = (text) \
+	}
+#define TEXT(flag, value_name, in, text)                                                                  \
+	{                                                                                                 \
+		.name = (flag), .kind = XP_FLAG_TEXT, .value = (value_name), .modes = (in), .doc = (text) \
+	}
+#define SHARE(flag, in, text)                                                                                         \
+	{                                                                                                             \
+		.name = (flag), .kind = XP_FLAG_SHARE, .value = "SHARE", .max_share = 1, .modes = (in), .doc = (text) \
+	}
+#define SWITCH(flag, in, text)                                                       \
+	{                                                                            \
+		.name = (flag), .kind = XP_FLAG_SWITCH, .modes = (in), .doc = (text) \
+	}
 
 /* --pid, --input, --agent answer misuse with codes of their own (measure.c), so their rows allow every mode. */
 static const struct xp_flag flags[] = {
-	{ .name = "--pid", .kind = XP_FLAG_U64, .value = "PID", .min = 1, .max = UINT32_MAX, .repeatable = true,
+	{ .name = "--pid",
+	  .kind = XP_FLAG_U64,
+	  .value = "PID",
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  .repeatable = true,
 	  .doc = "target process; repeatable (16) with --triage" },
-	{ .name = "--input", .kind = XP_FLAG_TEXT, .value = "FILE", .repeatable = true,
+	{ .name = "--input",
+	  .kind = XP_FLAG_TEXT,
+	  .value = "FILE",
+	  .repeatable = true,
 	  .doc = "measure a completed capture: Event JSONL, host capture, CUPTI file (repeatable, 64 files of 4 GiB)" },
 	TEXT("--spec", "FILE", S, "run a spec as it stands (a proposed next step, or your own; up to 1 MiB)"),
 	TEXT("--from", "SELECTOR", E | I | A, "start event"),
@@ -49,7 +68,8 @@ static const struct xp_flag flags[] = {
 	TEXT("--format", "FORMAT", E | I | S | C | T, "of --events-out: jsonl, chrome; folded, speedscope; html"),
 	TEXT("--evidence", "MODE", 0, "summary or full: every pair or group inline, no size budget"),
 	TEXT("--agent", "PATH", E | I | S | A | T, "CUPTI agent file"),
-	SHARE("--max-cost", E | S | A | C | Y | T, "stop when the capture costs more than this share of the target's CPU (default 0.05; 0 = no limit)"),
+	SHARE("--max-cost", E | S | A | C | Y | T,
+	      "stop when the capture costs more than this share of the target's CPU (default 0.05; 0 = no limit)"),
 	SHARE("--max-unmatched", E | I | S, "fail when more than this share stays unmatched"),
 	NUMBER("--cuda-major", "N", 12, 13, E | S | A | T, "which libcudart to follow where two are mapped"),
 	SWITCH("--records-only", E | S | A | T, "GPU activities without a CUPTI subscription"),

@@ -65,9 +65,10 @@ static void records_page(struct xp_text *out)
 {
 	struct page page = { .out = out };
 
-	xp_text_str(out, "# Records\n\nEvery document that xprobe writes or reads, made from the field tables of the tool; the JSON Schemas in "
-			 "`schemas/` come from the same tables. Rules that no table can hold are in `contract.md`.\n\n"
-			 "| Schema | Record |\n|---|---|\n");
+	xp_text_str(out,
+		    "# Records\n\nEvery document that xprobe writes or reads, made from the field tables of the tool; the JSON Schemas in "
+		    "`schemas/` come from the same tables. Rules that no table can hold are in `contract.md`.\n\n"
+		    "| Schema | Record |\n|---|---|\n");
 	for (size_t i = 0; i < XP_LEN(schemas); i++)
 		xp_text_fmt(out, "| `%s.schema.json` | %s |\n", schemas[i].name, schemas[i].record->name);
 	xp_text_char(out, '\n');
@@ -84,8 +85,8 @@ static void selectors_page(struct xp_text *out)
 	for (size_t i = 0; i < n; i++) {
 		const struct xp_family *family = families[i];
 
-		xp_text_fmt(out, "## %s\n\n%s\n\n```ebnf\n%s\n```\n\nExample: `%s`. Event types: %s.\n\n", family->name, family->summary, family->grammar,
-			    family->example, family->event_types);
+		xp_text_fmt(out, "## %s\n\n%s\n\n```ebnf\n%s\n```\n\nExample: `%s`. Event types: %s.\n\n", family->name, family->summary,
+			    family->grammar, family->example, family->event_types);
 	}
 }
 
@@ -96,8 +97,8 @@ static void errors_page(struct xp_text *out)
 	for (int code = XP_E_NONE + 1; code < XP_E_COUNT; code++) {
 		const struct xp_error_row *row = xp_error_row((enum xp_err_code)code);
 
-		xp_text_fmt(out, "| `%s` | %d | %s | %s | %s |\n", xp_err_name((enum xp_err_code)code), row->exit_status, row->recoverable ? "yes" : "no",
-			    row->when, row->advice ? row->advice : "");
+		xp_text_fmt(out, "| `%s` | %d | %s | %s | %s |\n", xp_err_name((enum xp_err_code)code), row->exit_status,
+			    row->recoverable ? "yes" : "no", row->when, row->advice ? row->advice : "");
 	}
 }
 

@@ -12,8 +12,9 @@ static void feature_issues(struct xp_syscalls_validation *value, const struct xp
 
 	for (size_t i = 0; i < n; i++) {
 		issues[i].code = xp_err_name(XP_E_PERMISSION_DENIED);
-		issues[i].message = xp_arena_fmt(arena, "%s is not available: %s%s%s", features[i].feature, features[i].call ? features[i].call : "",
-						 features[i].errno_name ? " gave " : "", features[i].errno_name ? features[i].errno_name : "");
+		issues[i].message =
+			xp_arena_fmt(arena, "%s is not available: %s%s%s", features[i].feature, features[i].call ? features[i].call : "",
+				     features[i].errno_name ? " gave " : "", features[i].errno_name ? features[i].errno_name : "");
 	}
 	value->issues = issues;
 	value->n_issues = n;

@@ -10,7 +10,14 @@
 #include "target/target.h"
 
 enum xp_window_end {
-	XP_END_DURATION, XP_END_SAMPLES, XP_END_CAPACITY, XP_END_TIMEOUT, XP_END_COST, XP_END_SIGNAL, XP_END_TARGET_GONE, XP_END_FAILED,
+	XP_END_DURATION,
+	XP_END_SAMPLES,
+	XP_END_CAPACITY,
+	XP_END_TIMEOUT,
+	XP_END_COST,
+	XP_END_SIGNAL,
+	XP_END_TARGET_GONE,
+	XP_END_FAILED,
 	XP_WINDOW_END_COUNT
 };
 
@@ -52,16 +59,16 @@ struct xp_collector_ops {
 struct xp_collector {
 	const struct xp_collector_ops *ops;
 	void *state;
-	bool optional;	     /* a failure of prepare, arm or drain takes this collector out (see failed) and the window goes on (triage) */
-	bool out;	     /* set by the loop: taken out, `err` says why */
-	struct xp_err err;   /* owned by the collector's owner; release with xp_err_done */
+	bool optional;	   /* a failure of prepare, arm or drain takes this collector out (see failed) and the window goes on (triage) */
+	bool out;	   /* set by the loop: taken out, `err` says why */
+	struct xp_err err; /* owned by the collector's owner; release with xp_err_done */
 };
 
 struct xp_window_bounds {
-	uint64_t duration_ms;	/* 0: none */
-	uint64_t timeout_ms;	/* attach + window */
-	double max_cost;	/* share of the target's CPU; 0: no limit */
-	const char *progress;	/* non-NULL: a line on stderr is wanted for long windows (collect calls the hook below) */
+	uint64_t duration_ms; /* 0: none */
+	uint64_t timeout_ms;  /* attach + window */
+	double max_cost;      /* share of the target's CPU; 0: no limit */
+	const char *progress; /* non-NULL: a line on stderr is wanted for long windows (collect calls the hook below) */
 	void (*on_progress)(void *arg, uint64_t elapsed_ms);
 	void *progress_arg;
 };
@@ -83,9 +90,9 @@ extern const struct xp_record xp_cost_record; /* "Cost" */
 struct xp_window {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	enum xp_window_end end;
-	bool opened;		   /* false: the command ended before the window */
-	bool exec_seen;		   /* target_exec */
-	uint32_t children;	   /* processes forked by the target in the window, as far as seen */
+	bool opened;	   /* false: the command ended before the window */
+	bool exec_seen;	   /* target_exec */
+	uint32_t children; /* processes forked by the target in the window, as far as seen */
 	struct xp_cost cost;
 };
 

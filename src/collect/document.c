@@ -35,7 +35,8 @@ static const struct xp_field event_artifact_fields[] = {
 	XP_FIELD(xp_artifact, event_count, OPT_U64, "Events in the file"),
 	XP_FIELD(xp_artifact, bytes, U64, "size of the file"),
 };
-const struct xp_record xp_event_artifact_record = XP_RECORD("EventArtifact", xp_artifact, event_artifact_fields, "a file of Events left for the caller");
+const struct xp_record xp_event_artifact_record =
+	XP_RECORD("EventArtifact", xp_artifact, event_artifact_fields, "a file of Events left for the caller");
 
 static const struct xp_field json_artifact_fields[] = {
 	XP_FIELD(xp_artifact, path, STR, "absolute path"),
@@ -46,6 +47,7 @@ const struct xp_record xp_json_artifact_record = XP_RECORD("Artifact", xp_artifa
 
 static const struct xp_field evidence_fields[] = {
 	XP_FIELD_ENUM(xp_evidence, mode, xp_evidence_mode_names, "summary or full"),
-	XP_FIELD_PTR(xp_evidence, artifact, &xp_json_artifact_record, "the whole capture; null: nothing was captured", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_evidence, artifact, &xp_json_artifact_record, "the whole capture; null: nothing was captured",
+		     .flags = XP_NULLABLE),
 };
 const struct xp_record xp_evidence_record = XP_RECORD("Evidence", xp_evidence, evidence_fields, "where the evidence is");

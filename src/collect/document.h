@@ -8,7 +8,7 @@
 
 /* Contract 10.3 evidence.artifact. */
 struct xp_artifact {
-	const char *path, *format; /* absolute path */
+	const char *path, *format;     /* absolute path */
 	struct xp_opt_u64 event_count; /* told for jsonl and chrome only */
 	uint64_t bytes;
 };

@@ -9,7 +9,8 @@
 
 struct xp_exact;
 
-/* Borrows the plan until it is freed; its host endpoints must be resolved, others are left to other collectors. Touches nothing of the target. */
+/* Borrows the plan until it is freed; its host endpoints must be resolved, others are left to other collectors. Touches nothing of the
+ * target. */
 int xp_exact_new(const struct xp_plan *plan, struct xp_exact **ret_exact, struct xp_err *reterr);
 void xp_exact_free(struct xp_exact *exact);
 XP_DEFINE_AUTO(struct xp_exact *, xp_exact_free);

@@ -2,7 +2,7 @@
 /* Doubts that follow from how the window went. In: struct xp_window. Out: issues. No state. */
 #include "collect/issues.h"
 
-#define HIGH_COST 0.02	      /* share of the target's CPU time, contract 13 */
+#define HIGH_COST 0.02 /* share of the target's CPU time, contract 13 */
 #define LONG_STALL_MS 100.0
 
 void xp_window_issues_end(const struct xp_window *window, struct xp_issues *issues)

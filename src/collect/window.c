@@ -96,7 +96,8 @@ static int check_ready_in_time(struct xp_window_run *run, struct xp_err *reterr)
 {
 	if (xp_window_now() < run->deadline_ns)
 		return 0;
-	xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "the probes were not ready within %llu ms", (unsigned long long)run->bounds->timeout_ms);
+	xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "the probes were not ready within %llu ms",
+		(unsigned long long)run->bounds->timeout_ms);
 	xp_err_limit(reterr, "timeout_ms", run->bounds->timeout_ms, 1, 3600000);
 	return -XP_E_SESSION_LIMIT_EXCEEDED;
 }
@@ -259,7 +260,12 @@ int xp_window_run(struct xp_collector *collectors, size_t n, struct xp_target *t
 {
 	xp_auto(xp_free) void *armed = calloc(n ? n : 1, sizeof(bool));
 	struct xp_window_run run = {
-		.collectors = collectors, .n = n, .target = target, .bounds = bounds, .window = ret_window, .armed = armed,
+		.collectors = collectors,
+		.n = n,
+		.target = target,
+		.bounds = bounds,
+		.window = ret_window,
+		.armed = armed,
 	};
 	xp_auto_err failure = {};
 

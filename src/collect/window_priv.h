@@ -16,10 +16,10 @@ struct xp_window_run {
 	struct xp_target *target;
 	const struct xp_window_bounds *bounds;
 	struct xp_window *window;
-	bool *armed;	       /* a collector: its arm was tried and it still has to be disarmed */
-	size_t n_armed;	       /* collectors from here on were never armed */
-	bool interrupted;      /* a signal came before the window opened */
-	uint64_t deadline_ns;  /* arm + timeout_ms */
+	bool *armed;	      /* a collector: its arm was tried and it still has to be disarmed */
+	size_t n_armed;	      /* collectors from here on were never armed */
+	bool interrupted;     /* a signal came before the window opened */
+	uint64_t deadline_ns; /* arm + timeout_ms */
 	bool cpu_known;
 	uint64_t cpu_base_ns, cpu_last_ns; /* the target's CPU clock at open, and as last read */
 };

@@ -32,8 +32,8 @@ const struct xp_python_layout *xp_python_layout(const struct xp_python *python);
 struct xp_python_frame {
 	const char *qualname, *source_path;
 	struct xp_opt_u32 line;
-	bool shim;	/* C-stack shim or entry trampoline: a boundary between native evaluations, not shown */
-	bool entry;	/* last Python frame of its native evaluation */
+	bool shim;  /* C-stack shim or entry trampoline: a boundary between native evaluations, not shown */
+	bool entry; /* last Python frame of its native evaluation */
 };
 /* Cached by code object and instruction. False: the memory is no code object any more (counted as torn by the caller). */
 bool xp_python_frame_read(struct xp_python *python, const struct xp_rec_python_frame *frame, struct xp_python_frame *ret_frame);

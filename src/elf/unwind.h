@@ -22,16 +22,16 @@ struct xp_stack_bytes {
 };
 
 enum xp_unwind_end {
-	XP_UNWIND_WHOLE,     /* reached the outermost frame */
-	XP_UNWIND_DEPTH,     /* max frames reached */
-	XP_UNWIND_COPY,	     /* the next frame lies beyond the copied bytes */
-	XP_UNWIND_FAILED,    /* no rule, or a rule that cannot be followed, or a caller outside every executable mapping */
+	XP_UNWIND_WHOLE,  /* reached the outermost frame */
+	XP_UNWIND_DEPTH,  /* max frames reached */
+	XP_UNWIND_COPY,	  /* the next frame lies beyond the copied bytes */
+	XP_UNWIND_FAILED, /* no rule, or a rule that cannot be followed, or a caller outside every executable mapping */
 	XP_UNWIND_END_COUNT
 };
 
 struct xp_unwound {
-	uint64_t *pcs;	      /* leaf first; caller frames hold the return address minus 1, except above a signal frame */
-	uint64_t *sps;	      /* stack pointer of each frame (CFA of the callee), for merging with interpreter frames */
+	uint64_t *pcs; /* leaf first; caller frames hold the return address minus 1, except above a signal frame */
+	uint64_t *sps; /* stack pointer of each frame (CFA of the callee), for merging with interpreter frames */
 	size_t n;
 	enum xp_unwind_end end;
 };

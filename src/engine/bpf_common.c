@@ -98,7 +98,8 @@ static void *find_variable(struct bpf_object *object, const char *section, const
 
 	if (!type)
 		return NULL;
-	bpf_object__for_each_map(map, object) {
+	bpf_object__for_each_map(map, object)
+	{
 		const char *map_name = bpf_map__name(map);
 		size_t map_size = 0, len = strlen(map_name), section_len = strlen(section);
 		char *image = (char *)bpf_map__initial_value(map, &map_size); /* libbpf says const; the memory is ours to configure */
@@ -111,7 +112,8 @@ static void *find_variable(struct bpf_object *object, const char *section, const
 		for (unsigned i = 0; i < btf_vlen(type); i++) {
 			const struct btf_type *t = btf__type_by_id(btf, var[i].type);
 
-			if (t && !strcmp(btf__name_by_offset(btf, t->name_off), name) && var[i].size == size && var[i].offset + size <= map_size)
+			if (t && !strcmp(btf__name_by_offset(btf, t->name_off), name) && var[i].size == size &&
+			    var[i].offset + size <= map_size)
 				return image + var[i].offset;
 		}
 	}

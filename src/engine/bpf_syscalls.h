@@ -9,10 +9,10 @@
 struct xp_bpf_syscalls;
 
 struct xp_bpf_syscalls_config {
-	uint32_t pid;		/* as xprobe sees it */
-	uint32_t max_groups;	/* different calls */
-	uint32_t max_inflight;	/* threads inside a call at one time */
-	uint32_t max_cells;	/* threads x calls kept at one time; 0 = default */
+	uint32_t pid;	       /* as xprobe sees it */
+	uint32_t max_groups;   /* different calls */
+	uint32_t max_inflight; /* threads inside a call at one time */
+	uint32_t max_cells;    /* threads x calls kept at one time; 0 = default */
 };
 
 /* Receives what was counted. A thread comes before its cells when it ended, after all ended ones when it lives. */

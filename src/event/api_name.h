@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 enum xp_api_domain { XP_API_NONE, XP_API_DRIVER, XP_API_RUNTIME, XP_API_DOMAIN_COUNT }; /* numbers of cuda.callback_domain */
-extern const char *const xp_api_domain_names[XP_API_DOMAIN_COUNT]; /* NULL, driver_api, runtime_api */
+extern const char *const xp_api_domain_names[XP_API_DOMAIN_COUNT];			/* NULL, driver_api, runtime_api */
 
 /*
  * Leading "__" and the endings _v<digits>, _ptsz, _ptds (in any order, repeatedly) are taken off. *ret_len bytes at the returned

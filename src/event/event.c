@@ -39,12 +39,8 @@ const char *const xp_clock_domain_names[XP_CLOCK_COUNT] = {
 };
 
 const char *const xp_probe_kind_names[XP_PROBE_KIND_COUNT] = {
-	[XP_PROBE_UPROBE] = "uprobe",
-	[XP_PROBE_URETPROBE] = "uretprobe",
-	[XP_PROBE_KPROBE] = "kprobe",
-	[XP_PROBE_KRETPROBE] = "kretprobe",
-	[XP_PROBE_TRACEPOINT] = "tracepoint",
-	[XP_PROBE_SYSCALL] = "syscall",
+	[XP_PROBE_UPROBE] = "uprobe",	    [XP_PROBE_URETPROBE] = "uretprobe",	  [XP_PROBE_KPROBE] = "kprobe",
+	[XP_PROBE_KRETPROBE] = "kretprobe", [XP_PROBE_TRACEPOINT] = "tracepoint", [XP_PROBE_SYSCALL] = "syscall",
 	[XP_PROBE_USDT] = "usdt",
 };
 
@@ -54,9 +50,14 @@ const char *const xp_memcpy_kind_names[XP_COPY_KIND_COUNT] = {
 };
 
 const char *const xp_memory_kind_names[XP_MEMORY_KIND_COUNT] = {
-	[XP_MEMORY_UNKNOWN] = "unknown", [XP_MEMORY_PAGEABLE] = "pageable", [XP_MEMORY_PINNED] = "pinned",
-	[XP_MEMORY_DEVICE] = "device",	 [XP_MEMORY_ARRAY] = "array",	    [XP_MEMORY_MANAGED] = "managed",
-	[XP_MEMORY_DEVICE_STATIC] = "device_static", [XP_MEMORY_MANAGED_STATIC] = "managed_static",
+	[XP_MEMORY_UNKNOWN] = "unknown",
+	[XP_MEMORY_PAGEABLE] = "pageable",
+	[XP_MEMORY_PINNED] = "pinned",
+	[XP_MEMORY_DEVICE] = "device",
+	[XP_MEMORY_ARRAY] = "array",
+	[XP_MEMORY_MANAGED] = "managed",
+	[XP_MEMORY_DEVICE_STATIC] = "device_static",
+	[XP_MEMORY_MANAGED_STATIC] = "managed_static",
 };
 
 enum xp_event_group xp_event_group_of(enum xp_event_type type)

@@ -9,10 +9,27 @@
 
 /* Contract 10.1 `event_type`, in its order. */
 enum xp_event_type {
-	XP_EV_HOST_FUNCTION_ENTRY, XP_EV_HOST_FUNCTION_EXIT, XP_EV_KERNEL_FUNCTION_ENTRY, XP_EV_KERNEL_FUNCTION_EXIT, XP_EV_TRACEPOINT,
-	XP_EV_SYSCALL_ENTRY, XP_EV_SYSCALL_EXIT, XP_EV_PYTHON_GC_START, XP_EV_PYTHON_GC_END, XP_EV_CUDA_API_ENTRY, XP_EV_CUDA_API_EXIT,
-	XP_EV_GPU_KERNEL_START, XP_EV_GPU_KERNEL_END, XP_EV_GPU_MEMCPY_START, XP_EV_GPU_MEMCPY_END, XP_EV_GPU_MEMSET_START,
-	XP_EV_GPU_MEMSET_END, XP_EV_NVTX_RANGE_START, XP_EV_NVTX_RANGE_END, XP_EV_MARKER, XP_EV_TYPE_COUNT
+	XP_EV_HOST_FUNCTION_ENTRY,
+	XP_EV_HOST_FUNCTION_EXIT,
+	XP_EV_KERNEL_FUNCTION_ENTRY,
+	XP_EV_KERNEL_FUNCTION_EXIT,
+	XP_EV_TRACEPOINT,
+	XP_EV_SYSCALL_ENTRY,
+	XP_EV_SYSCALL_EXIT,
+	XP_EV_PYTHON_GC_START,
+	XP_EV_PYTHON_GC_END,
+	XP_EV_CUDA_API_ENTRY,
+	XP_EV_CUDA_API_EXIT,
+	XP_EV_GPU_KERNEL_START,
+	XP_EV_GPU_KERNEL_END,
+	XP_EV_GPU_MEMCPY_START,
+	XP_EV_GPU_MEMCPY_END,
+	XP_EV_GPU_MEMSET_START,
+	XP_EV_GPU_MEMSET_END,
+	XP_EV_NVTX_RANGE_START,
+	XP_EV_NVTX_RANGE_END,
+	XP_EV_MARKER,
+	XP_EV_TYPE_COUNT
 };
 extern const char *const xp_event_type_names[XP_EV_TYPE_COUNT];
 
@@ -24,15 +41,28 @@ extern const char *const xp_clock_domain_names[XP_CLOCK_COUNT]; /* host_monotoni
 
 /* Contract 10.1 `host.probe_kind`. */
 enum xp_probe_kind {
-	XP_PROBE_UPROBE, XP_PROBE_URETPROBE, XP_PROBE_KPROBE, XP_PROBE_KRETPROBE, XP_PROBE_TRACEPOINT, XP_PROBE_SYSCALL, XP_PROBE_USDT,
+	XP_PROBE_UPROBE,
+	XP_PROBE_URETPROBE,
+	XP_PROBE_KPROBE,
+	XP_PROBE_KRETPROBE,
+	XP_PROBE_TRACEPOINT,
+	XP_PROBE_SYSCALL,
+	XP_PROBE_USDT,
 	XP_PROBE_KIND_COUNT
 };
 extern const char *const xp_probe_kind_names[XP_PROBE_KIND_COUNT];
 
 /* Contract 10.7 `src_memory`, `dst_memory`; the numbers are CUPTI's. */
 enum xp_memory_kind {
-	XP_MEMORY_UNKNOWN, XP_MEMORY_PAGEABLE, XP_MEMORY_PINNED, XP_MEMORY_DEVICE, XP_MEMORY_ARRAY, XP_MEMORY_MANAGED,
-	XP_MEMORY_DEVICE_STATIC, XP_MEMORY_MANAGED_STATIC, XP_MEMORY_KIND_COUNT
+	XP_MEMORY_UNKNOWN,
+	XP_MEMORY_PAGEABLE,
+	XP_MEMORY_PINNED,
+	XP_MEMORY_DEVICE,
+	XP_MEMORY_ARRAY,
+	XP_MEMORY_MANAGED,
+	XP_MEMORY_DEVICE_STATIC,
+	XP_MEMORY_MANAGED_STATIC,
+	XP_MEMORY_KIND_COUNT
 };
 extern const char *const xp_memory_kind_names[XP_MEMORY_KIND_COUNT];
 
@@ -41,19 +71,22 @@ enum xp_memcpy_kind { XP_COPY_HTOD, XP_COPY_DTOH, XP_COPY_DTOD, XP_COPY_HTOH, XP
 extern const char *const xp_memcpy_kind_names[XP_COPY_KIND_COUNT];
 
 enum xp_event_flag {
-	XP_EVF_COMPAT = 1,	       /* 32-bit system call */
-	XP_EVF_GOROUTINE = 2,	       /* host.key is a goroutine pointer: stack_nested pairs by it, without the stack-pointer rule */
-	XP_EVF_HAS_SP = 4,	       /* host.sp is valid */
-	XP_EVF_CONTINUES = 8,	       /* collected only to follow restarted syscalls; no selector names it (contract 9.1 rule 5) */
-	XP_EVF_NO_CONTEXT = 16, XP_EVF_NO_CORRELATION = 32, XP_EVF_NO_STREAM = 64, XP_EVF_NO_DEVICE = 128,
-	XP_EVF_GRAPH_NODE = 256,       /* gpu.node is valid */
-	XP_EVF_GRAPH_LAUNCH = 512,     /* API event: launches a graph */
-	XP_EVF_LAUNCH_UNKNOWN = 1024,  /* launch_link: unknown */
-	XP_EVF_INVALID_TIME = 2048,    /* excluded before correlation, counted (contract 9) */
+	XP_EVF_COMPAT = 1,    /* 32-bit system call */
+	XP_EVF_GOROUTINE = 2, /* host.key is a goroutine pointer: stack_nested pairs by it, without the stack-pointer rule */
+	XP_EVF_HAS_SP = 4,    /* host.sp is valid */
+	XP_EVF_CONTINUES = 8, /* collected only to follow restarted syscalls; no selector names it (contract 9.1 rule 5) */
+	XP_EVF_NO_CONTEXT = 16,
+	XP_EVF_NO_CORRELATION = 32,
+	XP_EVF_NO_STREAM = 64,
+	XP_EVF_NO_DEVICE = 128,
+	XP_EVF_GRAPH_NODE = 256,      /* gpu.node is valid */
+	XP_EVF_GRAPH_LAUNCH = 512,    /* API event: launches a graph */
+	XP_EVF_LAUNCH_UNKNOWN = 1024, /* launch_link: unknown */
+	XP_EVF_INVALID_TIME = 2048,   /* excluded before correlation, counted (contract 9) */
 	XP_EVF_GRAPH_PREDATES = 4096,
 	XP_EVF_SYNTHETIC = 8192,
-	XP_EVF_NO_RESULT = 16384,      /* syscall exit of an input file without return_value */
-	XP_EVF_ARGS = 32768,	       /* detail is the place of a system call's six registers, see xp_store_args */
+	XP_EVF_NO_RESULT = 16384, /* syscall exit of an input file without return_value */
+	XP_EVF_ARGS = 32768,	  /* detail is the place of a system call's six registers, see xp_store_args */
 };
 
 /* Which of the three sub-objects of contract 10.1 an event of this type carries. */
@@ -68,15 +101,15 @@ enum xp_event_group xp_event_group_of(enum xp_event_type type);
  * the capture's site table (host) or name table (CUDA, NVTX). `detail` indexes side storage of the store, XP_NO_DETAIL when there is none.
  */
 struct xp_event {
-	uint64_t t_ns;	     /* comparable time, see clock */
-	uint64_t sequence;   /* position in the merged capture */
-	uint64_t error_ns;   /* alignment error bound; 0 on the host clock; XP_ERROR_UNKNOWN */
+	uint64_t t_ns;	   /* comparable time, see clock */
+	uint64_t sequence; /* position in the merged capture */
+	uint64_t error_ns; /* alignment error bound; 0 on the host clock; XP_ERROR_UNKNOWN */
 	uint32_t pid, tid;
 	uint32_t endpoints;
 	uint32_t site;
 	uint32_t detail;
-	uint16_t flags;	     /* enum xp_event_flag */
-	uint16_t process;    /* index into the store's start times, see xp_store_process */
+	uint16_t flags;	  /* enum xp_event_flag */
+	uint16_t process; /* index into the store's start times, see xp_store_process */
 	uint8_t type, source, clock, cpu_valid;
 	uint32_t cpu;
 	union {

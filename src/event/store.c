@@ -146,7 +146,8 @@ static bool site_equal(uint64_t value, const void *arg)
 
 	return a->probe_kind == b->probe_kind && a->offset.set == b->offset.set && a->offset.v == b->offset.v &&
 	       same_text(a->binary_path, b->binary_path) && same_text(a->build_id, b->build_id) && same_text(a->symbol, b->symbol) &&
-	       same_text(a->symbol_demangled, b->symbol_demangled) && same_text(a->category, b->category) && same_text(a->provider, b->provider);
+	       same_text(a->symbol_demangled, b->symbol_demangled) && same_text(a->category, b->category) &&
+	       same_text(a->provider, b->provider);
 }
 
 static uint64_t text_hash(const char *text, uint64_t seed)

@@ -8,22 +8,31 @@
 
 /* What a host event's `site` points to; strings are owned by the store's arena. */
 struct xp_site {
-	int probe_kind;		 /* enum xp_probe_kind */
+	int probe_kind; /* enum xp_probe_kind */
 	const char *binary_path, *build_id, *symbol, *symbol_demangled, *category, *provider;
 	struct xp_opt_u64 offset; /* file offset of the function or marker */
 };
 
 /* Which members of xp_event_detail.gpu hold something; the others are null in the record. */
 enum xp_gpu_have {
-	XP_GPU_GRID = 1, XP_GPU_BLOCK = 2, XP_GPU_BYTES = 4, XP_GPU_START = 8, XP_GPU_END = 16, XP_GPU_DOMAIN = 32, XP_GPU_CALLBACK = 64,
-	XP_GPU_RUNTIME_CORRELATION = 128, XP_GPU_MEMCPY_KIND = 256, XP_GPU_MEMORY = 512, XP_GPU_MEMSET_VALUE = 1024,
+	XP_GPU_GRID = 1,
+	XP_GPU_BLOCK = 2,
+	XP_GPU_BYTES = 4,
+	XP_GPU_START = 8,
+	XP_GPU_END = 16,
+	XP_GPU_DOMAIN = 32,
+	XP_GPU_CALLBACK = 64,
+	XP_GPU_RUNTIME_CORRELATION = 128,
+	XP_GPU_MEMCPY_KIND = 256,
+	XP_GPU_MEMORY = 512,
+	XP_GPU_MEMSET_VALUE = 1024,
 };
 
 /* Side storage of events that carry more; which members count follows from the event's type. */
 struct xp_event_detail {
-	uint64_t raw_ns;		  /* timestamp_raw when it differs from t_ns, else 0 */
+	uint64_t raw_ns; /* timestamp_raw when it differs from t_ns, else 0 */
 	union {
-		uint64_t args[6];	  /* syscall entry */
+		uint64_t args[6]; /* syscall entry */
 		struct {
 			uint32_t grid[3], block[3];
 			uint64_t bytes, start_ns, end_ns, node;
@@ -40,8 +49,8 @@ struct xp_event_detail {
 			uint8_t name_complete, process_range;
 		} nvtx;
 	};
-	json_t *attributes;		  /* offline input: the open map as read, where it says more than the event; owned by the store */
-	json_t *arguments;		  /* offline input: host.arguments as read, where they are not six registers; owned by the store */
+	json_t *attributes; /* offline input: the open map as read, where it says more than the event; owned by the store */
+	json_t *arguments;  /* offline input: host.arguments as read, where they are not six registers; owned by the store */
 };
 
 struct xp_store;

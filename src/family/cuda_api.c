@@ -18,8 +18,8 @@ static int parse_name(const char *text, const char *name, struct xp_arena *arena
 
 	if (strcmp(name, "@launch") != 0 && !xp_cuda_well_formed(ep->cuda.domain, folded))
 		return xp_grammar_refuse(reterr, text, GRAMMAR,
-					 ep->cuda.domain == XP_API_RUNTIME ? "runtime_api names start with cuda, such as cudaMemcpyAsync" :
-									     "driver_api names start with cu, such as cuLaunchKernel");
+					 ep->cuda.domain == XP_API_RUNTIME ? "runtime_api names start with cuda, such as cudaMemcpyAsync"
+									   : "driver_api names start with cu, such as cuLaunchKernel");
 	ep->cuda.api_name = folded;
 	return 0;
 }

@@ -13,8 +13,8 @@ static const char *const runtime_launches[] = {
 	"cudaLaunchKernel", "cudaLaunchKernelExC",
 };
 static const char *const driver_launches[] = {
-	"cuGraphLaunch", "cuLaunch",	      "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice",
-	"cuLaunchGrid",	 "cuLaunchGridAsync", "cuLaunchKernel",		   "cuLaunchKernelEx",
+	"cuGraphLaunch",     "cuLaunch",       "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuLaunchGrid",
+	"cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx",
 };
 
 const char *xp_cuda_fold(struct xp_arena *arena, const char *name)

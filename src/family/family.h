@@ -16,9 +16,9 @@ struct xp_family {
 	const char *grammar;	  /* one line of EBNF-like text, for help and docs */
 	const char *summary;
 	const char *example;
-	const char *event_types;  /* for docs */
-	unsigned needs;		  /* enum xp_need */
-	bool host;		  /* clock and engine on the CPU */
+	const char *event_types; /* for docs */
+	unsigned needs;		 /* enum xp_need */
+	bool host;		 /* clock and engine on the CPU */
 	/* `text` is the whole selector, whose head matched. Fills *ep (zeroed, selector and family set). INVALID_EVENT_SELECTOR. */
 	int (*parse)(const char *text, struct xp_arena *arena, struct xp_endpoint *ep, struct xp_err *reterr);
 	/*

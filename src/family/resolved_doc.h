@@ -9,6 +9,7 @@ struct xp_resolved_doc;
 extern const struct xp_record xp_resolved_doc_record; /* "ResolvedProbe" */
 
 /* endpoint->resolved must be set. In the arena; borrows the endpoint's strings. */
-const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *endpoint, const struct xp_target_id *target, struct xp_arena *arena);
+const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *endpoint, const struct xp_target_id *target,
+						   struct xp_arena *arena);
 
 #endif

@@ -10,22 +10,22 @@ struct xp_regex;
 
 /* What the command line or spec asked for; 0 or NULL = the inventory's default. */
 struct xp_inventory_request {
-	const char *name;		    /* --name */
+	const char *name; /* --name */
 	uint64_t duration_ms, timeout_ms;
 	uint64_t max_groups, max_inflight, max_samples, max_threads, frequency_hz, stack_depth, min_block_us;
 	bool off_cpu;
-	const char *threads_pattern;	    /* --threads name~REGEX, text of the regex; NULL = all */
+	const char *threads_pattern; /* --threads name~REGEX, text of the regex; NULL = all */
 	const struct xp_regex *threads;
-	bool for_triage;		    /* sizes its own tables (contract 6.6) */
+	bool for_triage; /* sizes its own tables (contract 6.6) */
 	bool full_evidence;
 };
 
 struct xp_inventory_kind {
-	const char *name;		    /* "syscalls": also the name of the triage source and of the artifact NAME.json (with '-') */
+	const char *name; /* "syscalls": also the name of the triage source and of the artifact NAME.json (with '-') */
 	const char *summary;
-	const char *flag;		    /* mode switch of measure, NULL when only triage uses it */
+	const char *flag; /* mode switch of measure, NULL when only triage uses it */
 	const struct xp_collector_ops *ops;
-	const struct xp_record *record;	    /* of the value; what the artifact holds */
+	const struct xp_record *record; /* of the value; what the artifact holds */
 	/* Checks the request against the target without touching it. *ret_state is owned, released with `free`. */
 	int (*open)(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena, void **ret_state,
 		    struct xp_err *reterr);

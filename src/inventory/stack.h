@@ -12,10 +12,10 @@ struct xp_frame {
 	struct xp_opt_u64 file_offset;
 	const char *symbol;
 	struct xp_opt_u64 symbol_offset;
-	int language;	  /* native, python, unknown */
+	int language; /* native, python, unknown */
 	const char *source_path;
 	struct xp_opt_u32 line;
-	int kind;	  /* enum xp_frame_kind */
+	int kind;			   /* enum xp_frame_kind */
 	struct xp_opt_u64 function_offset; /* not written: file offset of the function's start, for selector hints */
 };
 extern const struct xp_record xp_frame_record; /* "Frame" */

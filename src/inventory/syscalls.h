@@ -23,7 +23,7 @@ struct xp_syscall_group {
 	const struct xp_count *errors_by_errno;
 	size_t n_errors_by_errno;
 	struct xp_histogram histogram_log2_ns;
-	uint32_t threads;	  /* different threads that completed one */
+	uint32_t threads; /* different threads that completed one */
 	const char *entry_selector_hint, *exit_selector_hint;
 };
 
@@ -32,7 +32,7 @@ struct xp_syscall_open {
 	const char *thread_name;
 	uint32_t syscall_number;
 	const char *syscall_name;
-	uint64_t age_ns;	  /* from the window's start when it began earlier */
+	uint64_t age_ns; /* from the window's start when it began earlier */
 	bool started_before_window;
 };
 

@@ -51,7 +51,9 @@ static void make_group(struct xp_sum_group *from, struct xp_syscall_group *to, s
 		.errors = from->errors,
 		.interrupted = from->interrupted,
 		.threads = from->threads,
-		.duration_ns = { .min = from->min_ns, .mean = (double)((long double)from->total_ns / (long double)from->count), .max = from->max_ns,
+		.duration_ns = { .min = from->min_ns,
+				 .mean = (double)((long double)from->total_ns / (long double)from->count),
+				 .max = from->max_ns,
 				 .total = from->total_ns },
 	};
 	memcpy(to->histogram_log2_ns.bucket, from->buckets, sizeof(from->buckets));
@@ -186,9 +188,14 @@ static void make_rows(const struct xp_syscalls_sum *sum, const struct xp_window 
 		const struct xp_sum_row *from = &sum->rows[i];
 
 		rows[i] = (struct xp_thread_syscall){
-			.tid = from->tid, .syscall_number = from->nr, .thread_name = xp_arena_str(arena, from->name),
-			.syscall_name = name_of(from->nr, from->compat), .compat = from->compat, .count = from->count,
-			.total_ns = from->total_ns, .max_ns = from->max_ns,
+			.tid = from->tid,
+			.syscall_number = from->nr,
+			.thread_name = xp_arena_str(arena, from->name),
+			.syscall_name = name_of(from->nr, from->compat),
+			.compat = from->compat,
+			.count = from->count,
+			.total_ns = from->total_ns,
+			.max_ns = from->max_ns,
 		};
 		*xp_map_at(&row_of, (uint64_t)from->tid << 32 | (uint64_t)from->compat << 31 | from->nr, NULL, NULL, &new) = i;
 	}
@@ -199,8 +206,11 @@ static void make_rows(const struct xp_syscalls_sum *sum, const struct xp_window 
 		if (new) {
 			*at = n;
 			rows[n++] = (struct xp_thread_syscall){
-				.tid = open->tid, .syscall_number = open->nr, .thread_name = xp_arena_str(arena, open->name),
-				.syscall_name = name_of(open->nr, open->compat), .compat = open->compat,
+				.tid = open->tid,
+				.syscall_number = open->nr,
+				.thread_name = xp_arena_str(arena, open->name),
+				.syscall_name = name_of(open->nr, open->compat),
+				.compat = open->compat,
 			};
 		}
 		rows[*at].open_ns += age_of(open, window);
@@ -269,12 +279,14 @@ static void make_notes(const struct xp_inventory_request *request, const struct 
 		xp_issue_add(&issues, "threads_filtered", XP_INFO, json_pack("{s:o}", "threads", xp_json_text(request->threads_pattern)),
 			     "only threads whose name matches %s are counted", request->threads_pattern);
 	if (c->dropped_aggregates)
-		xp_issue_add(&issues, "group_capacity", XP_CAUTION, json_pack("{s:o}", "dropped_aggregates", xp_json_count(c->dropped_aggregates)),
+		xp_issue_add(&issues, "group_capacity", XP_CAUTION,
+			     json_pack("{s:o}", "dropped_aggregates", xp_json_count(c->dropped_aggregates)),
 			     "%llu calls found no room and are in no group", (unsigned long long)c->dropped_aggregates);
 	out->quality = xp_quality_of(&issues);
 
 	if (c->dropped_aggregates)
-		xp_warn(&warnings, "SYSCALL_AGGREGATES_DROPPED", json_pack("{s:o}", "dropped_aggregates", xp_json_count(c->dropped_aggregates)),
+		xp_warn(&warnings, "SYSCALL_AGGREGATES_DROPPED",
+			json_pack("{s:o}", "dropped_aggregates", xp_json_count(c->dropped_aggregates)),
 			"calls were lost to a full table; raise --max-groups or --max-inflight");
 	if (c->dropped_aggregates || c->unmatched_exits)
 		xp_warn(&warnings, "SYSCALL_LIFECYCLES_UNMATCHED", json_pack("{s:o}", "unmatched_exits", xp_json_count(c->unmatched_exits)),
@@ -284,8 +296,8 @@ static void make_notes(const struct xp_inventory_request *request, const struct 
 	out->head.status = xp_window_status(window);
 }
 
-struct xp_syscalls *xp_syscalls_build(struct xp_syscalls_sum *sum, const struct xp_inventory_request *request, const struct xp_window *window,
-				      struct xp_arena *arena)
+struct xp_syscalls *xp_syscalls_build(struct xp_syscalls_sum *sum, const struct xp_inventory_request *request,
+				      const struct xp_window *window, struct xp_arena *arena)
 {
 	struct xp_syscalls *out = xp_arena_new_of(arena, struct xp_syscalls);
 

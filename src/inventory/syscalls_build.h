@@ -10,7 +10,7 @@
 enum { XP_OPEN_LISTED = 64 };
 
 /* Everything in the arena; the sum may be released afterwards. */
-struct xp_syscalls *xp_syscalls_build(struct xp_syscalls_sum *sum, const struct xp_inventory_request *request, const struct xp_window *window,
-				      struct xp_arena *arena);
+struct xp_syscalls *xp_syscalls_build(struct xp_syscalls_sum *sum, const struct xp_inventory_request *request,
+				      const struct xp_window *window, struct xp_arena *arena);
 
 #endif

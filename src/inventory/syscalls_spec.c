@@ -14,8 +14,8 @@ static const struct xp_field spec_fields[] = {
 	XP_FIELD(xp_syscalls_spec, max_inflight, U64, "threads inside a call at one time, 1..65,536"),
 	XP_FIELD(xp_syscalls_spec, threads, STR, "name~REGEX: only threads whose name matches", .flags = XP_OPTIONAL | XP_NULLABLE),
 };
-const struct xp_record xp_syscalls_spec_record =
-	XP_RECORD("SyscallAggregateSpec", xp_syscalls_spec, spec_fields, "a system call inventory to run, told by max_inflight", .closed = true);
+const struct xp_record xp_syscalls_spec_record = XP_RECORD("SyscallAggregateSpec", xp_syscalls_spec, spec_fields,
+							   "a system call inventory to run, told by max_inflight", .closed = true);
 
 static const struct xp_field needs_fields[] = {
 	XP_FIELD_TRUE("needs_ebpf", "always true"),
@@ -24,8 +24,12 @@ static const struct xp_field needs_fields[] = {
 static const struct xp_record needs_record = XP_RECORD("SyscallAggregateRequirements", xp_syscalls_needs, needs_fields, "what it needs");
 
 static const struct xp_field ebpf_fields[] = {
-	{ .name = "status", .doc = "whether the programs can be loaded and attached", .kind = XP_KIND_ENUM,
-	  .offset = offsetof(struct xp_syscalls_ebpf, status), .names = xp_feature_status_names, .n_names = XP_FEATURE_STATUS_COUNT },
+	{ .name = "status",
+	  .doc = "whether the programs can be loaded and attached",
+	  .kind = XP_KIND_ENUM,
+	  .offset = offsetof(struct xp_syscalls_ebpf, status),
+	  .names = xp_feature_status_names,
+	  .n_names = XP_FEATURE_STATUS_COUNT },
 	XP_FIELD(xp_syscalls_ebpf, detail, STR, "why not; null: available", .flags = XP_NULLABLE),
 };
 static const struct xp_record ebpf_record = XP_RECORD("SyscallAggregateEbpf", xp_syscalls_ebpf, ebpf_fields, "the right as tried");

@@ -161,7 +161,8 @@ static void add_errno(struct xp_sum_group *group, uint32_t errnum, uint64_t n)
 	while (i < group->n_errnos && group->errnos[i].errnum != errnum)
 		i++;
 	if (i == group->n_errnos)
-		((struct xp_sum_errno *)append(&group->errnos, &group->n_errnos, &group->cap_errnos, sizeof(*group->errnos)))->errnum = errnum;
+		((struct xp_sum_errno *)append(&group->errnos, &group->n_errnos, &group->cap_errnos, sizeof(*group->errnos)))->errnum =
+			errnum;
 	group->errnos[i].n += n;
 }
 

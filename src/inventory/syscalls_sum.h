@@ -55,8 +55,8 @@ enum { XP_SUM_PATTERNS = 4096, XP_SUM_ROWS = 131072 };
 
 /* Zero-initialised with arena and filter set; released with xp_syscalls_sum_done. */
 struct xp_syscalls_sum {
-	struct xp_arena *arena;		/* borrowed: names of patterns */
-	const struct xp_regex *filter;	/* borrowed; NULL: all threads */
+	struct xp_arena *arena;	       /* borrowed: names of patterns */
+	const struct xp_regex *filter; /* borrowed; NULL: all threads */
 	struct xp_map group_of, pattern_of, thread_of;
 	struct xp_sum_group *groups;
 	struct xp_sum_pattern *patterns; /* [0] is the rest */
@@ -66,9 +66,9 @@ struct xp_syscalls_sum {
 	size_t n_groups, n_patterns, n_threads, n_rows, n_open;
 	size_t cap_groups, cap_patterns, cap_threads, cap_rows, cap_open;
 	uint64_t missed_rows;
-	struct xp_sys_thread total;	/* counters of the kept threads */
-	uint64_t filtered_entries;	/* of the others */
-	struct xp_sum_thread current;	/* the thread handed over last */
+	struct xp_sys_thread total;   /* counters of the kept threads */
+	uint64_t filtered_entries;    /* of the others */
+	struct xp_sum_thread current; /* the thread handed over last */
 };
 
 void xp_syscalls_sum_done(struct xp_syscalls_sum *sum);

@@ -60,7 +60,8 @@ static int most_frequent_first(const void *a, const void *b)
 }
 
 /* Contract 6.8: a pattern that no thread has at arm time is a mistake of the caller, answered with the names that there are. */
-int xp_thread_filter_check(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena, struct xp_err *reterr)
+int xp_thread_filter_check(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena,
+			   struct xp_err *reterr)
 {
 	struct named *patterns;
 	size_t matches, n;
@@ -72,7 +73,8 @@ int xp_thread_filter_check(const struct xp_inventory_request *request, struct xp
 	json_t *candidates = json_array();
 	for (size_t i = 0; i < n && i < MAX_CANDIDATES; i++)
 		json_array_append_new(candidates, xp_json_text(patterns[i].name_pattern));
-	error = xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "no thread of the target has a name that matches name~%s", request->threads_pattern);
+	error = xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "no thread of the target has a name that matches name~%s",
+			request->threads_pattern);
 	xp_err_detail(reterr, "candidates", candidates);
 	return error;
 }

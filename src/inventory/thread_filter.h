@@ -6,6 +6,7 @@
 #include "inventory/inventory.h"
 
 /* INVALID_EVENT_SELECTOR with the most frequent name patterns in details.candidates when no thread's name matches request->threads now. */
-int xp_thread_filter_check(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena, struct xp_err *reterr);
+int xp_thread_filter_check(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena,
+			   struct xp_err *reterr);
 
 #endif

@@ -51,7 +51,8 @@ int xp_output_check_stop(const struct xp_output_input *input, uint64_t index, st
 
 	if (index % STOP_EVERY || !input->stop || !input->stop())
 		return 0;
-	return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the writing of %llu events", (unsigned long long)xp_store_count(input->store));
+	return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the writing of %llu events",
+		       (unsigned long long)xp_store_count(input->store));
 }
 
 int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,

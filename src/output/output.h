@@ -20,8 +20,8 @@ struct xp_output_input {
 
 struct xp_output {
 	const char *name, *summary;
-	unsigned takes;		/* enum xp_output_takes */
-	bool counts_events;	/* evidence.artifact.event_count is told */
+	unsigned takes;	    /* enum xp_output_takes */
+	bool counts_events; /* evidence.artifact.event_count is told */
 	int (*write)(const struct xp_output_input *input, const struct xp_sink *sink, struct xp_err *reterr);
 };
 

@@ -27,7 +27,10 @@ void xp_plan_add_issue(struct xp_plan *plan, struct xp_err *err, const char *end
 	xp_err_move(kept, err);
 	xp_arena_defer(plan->arena, err_done, kept);
 	bigger[plan->n_issues++] = (struct xp_plan_issue){
-		.code = xp_err_name(kept->code), .message = kept->message, .endpoint = endpoint, .err = kept,
+		.code = xp_err_name(kept->code),
+		.message = kept->message,
+		.endpoint = endpoint,
+		.err = kept,
 	};
 	plan->issues = bigger;
 }
@@ -59,8 +62,9 @@ int xp_plan_endpoint(struct xp_plan *plan, const char *selector, const char *lab
 static bool ends_validation(enum xp_err_code code)
 {
 	static const enum xp_err_code codes[] = {
-		XP_E_SYMBOL_NOT_FOUND, XP_E_BINARY_NOT_MAPPED, XP_E_AMBIGUOUS_TARGET, XP_E_INVALID_EVENT_SELECTOR, XP_E_PERMISSION_DENIED,
-		XP_E_TARGET_NOT_FOUND, XP_E_TARGET_EXITED,     XP_E_TARGET_REUSED,    XP_E_INTERNAL,
+		XP_E_SYMBOL_NOT_FOUND,	     XP_E_BINARY_NOT_MAPPED, XP_E_AMBIGUOUS_TARGET,
+		XP_E_INVALID_EVENT_SELECTOR, XP_E_PERMISSION_DENIED, XP_E_TARGET_NOT_FOUND,
+		XP_E_TARGET_EXITED,	     XP_E_TARGET_REUSED,     XP_E_INTERNAL,
 	};
 
 	for (size_t i = 0; i < XP_LEN(codes); i++)
@@ -124,11 +128,13 @@ void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsign
 	if (from->type == XP_EV_SYSCALL_ENTRY && to->type == XP_EV_SYSCALL_EXIT && policy == XP_POLICY_EXACT)
 		plan->follow_restarts = true;
 	if (heuristic(policy) && !xp_warnings_have(&plan->warnings, "HEURISTIC_CORRELATION"))
-		xp_warn(&plan->warnings, "HEURISTIC_CORRELATION", NULL, "%s pairs by order in time, which is not cause", xp_policy_names[policy]);
+		xp_warn(&plan->warnings, "HEURISTIC_CORRELATION", NULL, "%s pairs by order in time, which is not cause",
+			xp_policy_names[policy]);
 	if (advice.possible[policy])
 		return;
 	xp_auto_err err = { 0 };
-	xp_fail(&err, XP_E_INVALID_CORRELATION_POLICY, "%s is not possible for %s and %s", xp_policy_names[policy], from->selector, to->selector);
+	xp_fail(&err, XP_E_INVALID_CORRELATION_POLICY, "%s is not possible for %s and %s", xp_policy_names[policy], from->selector,
+		to->selector);
 	xp_err_detail(&err, "start_selector", xp_json_text(from->selector));
 	xp_err_detail(&err, "end_selector", xp_json_text(to->selector));
 	xp_err_detail(&err, "match_policy", json_string(xp_policy_names[policy]));
@@ -142,8 +148,9 @@ static void missing_right(struct xp_plan *plan, const struct xp_feature *feature
 {
 	xp_auto_err err = { 0 };
 
-	xp_fail(&err, XP_E_PERMISSION_DENIED, "%s is not available: %s%s%s", feature->feature, feature->call ? feature->call : "right missing",
-		feature->errno_name ? " gave " : "", feature->errno_name ? feature->errno_name : "");
+	xp_fail(&err, XP_E_PERMISSION_DENIED, "%s is not available: %s%s%s", feature->feature,
+		feature->call ? feature->call : "right missing", feature->errno_name ? " gave " : "",
+		feature->errno_name ? feature->errno_name : "");
 	snprintf(err.call, sizeof(err.call), "%s", feature->call ? feature->call : "");
 	snprintf(err.errno_text, sizeof(err.errno_text), "%s", feature->errno_name ? feature->errno_name : "");
 	xp_err_object(&err, "%s", feature->object ? feature->object : feature->feature);

@@ -23,7 +23,7 @@ int xp_policy_from_name(const char *name);
 
 /* Contract 9 "Recommendation". */
 struct xp_recommendation {
-	int policy;		 /* enum xp_policy_id */
+	int policy; /* enum xp_policy_id */
 	const char *reason;
 	const char *compatible_policies[XP_POLICY_COUNT];
 	size_t n_compatible;
@@ -34,13 +34,13 @@ struct xp_recommendation xp_recommend(const struct xp_endpoint *start, const str
 struct xp_bounds {
 	struct xp_opt_u64 samples, duration_ms;
 	uint64_t timeout_ms, max_events;
-	double max_cost;	 /* 0 = no limit */
-	double max_unmatched;	 /* < 0: not given */
+	double max_cost;      /* 0 = no limit */
+	double max_unmatched; /* < 0: not given */
 };
 
 struct xp_edge {
-	const char *name;	 /* graphs; NULL for a single pair */
-	unsigned start, end;	 /* indices into endpoints */
+	const char *name;    /* graphs; NULL for a single pair */
+	unsigned start, end; /* indices into endpoints */
 	enum xp_policy_id policy;
 };
 
@@ -51,14 +51,14 @@ struct xp_plan_issue {
 };
 
 struct xp_plan {
-	struct xp_arena *arena;	 /* borrowed: the session's */
+	struct xp_arena *arena; /* borrowed: the session's */
 	struct xp_target *target;
 	struct xp_endpoint endpoints[XP_MAX_ENDPOINTS];
 	unsigned n_endpoints;
 	struct xp_edge edges[XP_MAX_EDGES];
 	unsigned n_edges;
 	struct xp_bounds bounds;
-	bool follow_restarts;	 /* an edge pairs a syscall's entry and exit: restart_syscall and rt_sigreturn are collected too */
+	bool follow_restarts; /* an edge pairs a syscall's entry and exit: restart_syscall and rt_sigreturn are collected too */
 	struct xp_plan_issue *issues;
 	size_t n_issues;
 	struct xp_feature *features; /* those that are missing, as tried */

@@ -114,8 +114,8 @@ int xp_spec_bound(const char *name, uint64_t value, uint64_t min, uint64_t max, 
 {
 	if (value >= min && value <= max)
 		return 0;
-	int rc = xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "%s is %llu; it must lie between %llu and %llu", name, (unsigned long long)value,
-			 (unsigned long long)min, (unsigned long long)max);
+	int rc = xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "%s is %llu; it must lie between %llu and %llu", name,
+			 (unsigned long long)value, (unsigned long long)min, (unsigned long long)max);
 	xp_err_object(reterr, "%s", name);
 	xp_err_limit(reterr, name, value, min, max);
 	return rc;

@@ -114,7 +114,10 @@ struct xp_advice xp_advice_of(const struct xp_endpoint *start, const struct xp_e
 
 	memcpy(names, found.compatible_policies, found.n_compatible * sizeof(*names));
 	return (struct xp_advice){
-		.policy = found.policy, .reason = found.reason, .compatible_policies = names, .n_compatible_policies = found.n_compatible,
+		.policy = found.policy,
+		.reason = found.reason,
+		.compatible_policies = names,
+		.n_compatible_policies = found.n_compatible,
 	};
 }
 
@@ -144,7 +147,8 @@ struct xp_validation xp_validation_make(struct xp_plan *plan)
 	};
 
 	if (is_broad(start) || is_broad(end))
-		xp_warn(&plan->warnings, "BROAD_EVENT_SELECTOR", NULL, "the selector takes every kernel; a name~ filter makes the answer sharper");
+		xp_warn(&plan->warnings, "BROAD_EVENT_SELECTOR", NULL,
+			"the selector takes every kernel; a name~ filter makes the answer sharper");
 	if (out.requirements.target_mutation)
 		xp_warn(&plan->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
 			xp_target_pid(plan->target));

@@ -56,8 +56,8 @@ static const struct xp_field endpoint_fields[] = {
 	  .sub = &linux_record },
 	XP_FIELD_PTR(xp_validated_endpoint, cuda, &cuda_record, "CUDA; null: another kind", .flags = XP_NULLABLE),
 };
-const struct xp_record xp_validated_endpoint_record =
-	XP_RECORD("ValidatedEndpoint", xp_validated_endpoint, endpoint_fields, "a selector after resolution; exactly one of host, linux, cuda is set");
+const struct xp_record xp_validated_endpoint_record = XP_RECORD("ValidatedEndpoint", xp_validated_endpoint, endpoint_fields,
+								"a selector after resolution; exactly one of host, linux, cuda is set");
 
 static const struct xp_field advice_fields[] = {
 	XP_FIELD_ENUM(xp_advice, policy, xp_policy_names, "the first compatible policy"),

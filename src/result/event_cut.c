@@ -67,7 +67,8 @@ static void cut_attributes(struct xp_event_doc *doc, size_t max, bool kernel_cut
 	if (!map)
 		map = json_object();
 	xp_arena_defer(arena, (void (*)(void *))json_decref, map);
-	json_object_foreach(doc->attributes, key, value) {
+	json_object_foreach(doc->attributes, key, value)
+	{
 		if (xp_json_is_text(value) && json_string_length(value) > max)
 			json_object_set_new(map, key, xp_json_text(xp_utf8_cut(arena, json_string_value(value), max, NULL)));
 	}

@@ -9,7 +9,8 @@ enum { MAX_IDENTITIES = 1024, REGISTERS = 6 };
 
 static int misfit(struct xp_err *reterr, const struct xp_event_doc *doc, const char *why)
 {
-	int rc = xp_fail(reterr, XP_E_TRACE_EXPORT_FAILED, "the %s event %.64s %s", xp_event_type_names[doc->event_type], doc->event_id, why);
+	int rc = xp_fail(reterr, XP_E_TRACE_EXPORT_FAILED, "the %s event %.64s %s", xp_event_type_names[doc->event_type], doc->event_id,
+			 why);
 
 	xp_err_object(reterr, "%.64s", doc->event_id);
 	return rc;

@@ -85,8 +85,7 @@ static const struct xp_field event_fields[] = {
 	XP_FIELD_PTR(xp_event_doc, nvtx, &xp_event_nvtx_record, "range, for NVTX events", .flags = XP_NULLABLE | XP_OPTIONAL),
 	XP_FIELD(xp_event_doc, attributes, JSON, "open map of further facts", .flags = XP_OPEN_OBJECT),
 };
-const struct xp_record xp_event_record =
-	XP_RECORD("Event", xp_event_doc, event_fields, "one observed moment", .closed = true);
+const struct xp_record xp_event_record = XP_RECORD("Event", xp_event_doc, event_fields, "one observed moment", .closed = true);
 
 static void make_arguments(struct xp_event_host_doc *host, const uint64_t *registers, struct xp_arena *arena)
 {
@@ -180,7 +179,7 @@ static void make_cuda_detail(struct xp_event_cuda_doc *cuda, const struct xp_sto
 }
 
 static const struct xp_event_cuda_doc *make_cuda(const struct xp_store *store, const struct xp_event *event,
-						  const struct xp_event_detail *detail, struct xp_arena *arena)
+						 const struct xp_event_detail *detail, struct xp_arena *arena)
 {
 	struct xp_event_cuda_doc *cuda = xp_arena_new_of(arena, struct xp_event_cuda_doc);
 
@@ -209,7 +208,7 @@ static const struct xp_event_nvtx_doc *make_nvtx(const struct xp_store *store, c
 }
 
 static json_t *make_attributes(const struct xp_store *store, const struct xp_event *event, const struct xp_event_detail *detail,
-				const struct xp_site *site, struct xp_arena *arena)
+			       const struct xp_site *site, struct xp_arena *arena)
 {
 	if (detail && detail->attributes)
 		return detail->attributes;

@@ -63,7 +63,7 @@ struct xp_event_doc {
 	const struct xp_event_nvtx_doc *nvtx;
 	json_t *attributes; /* NULL is {} */
 };
-extern const struct xp_record xp_event_record;	     /* "Event" */
+extern const struct xp_record xp_event_record;	    /* "Event" */
 extern const struct xp_record xp_event_nvtx_record; /* "EventNvtx" */
 
 /*

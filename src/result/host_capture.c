@@ -11,7 +11,8 @@ static const struct xp_field capture_fields[] = {
 	XP_FIELD(xp_host_capture, captured, U64, "number of events"),
 	XP_FIELD(xp_host_capture, dropped, U64, "events lost to a full buffer"),
 	XP_FIELD(xp_host_capture, timed_out, BOOL, "the deadline came before the samples"),
-	XP_FIELD(xp_host_capture, record_limit_reached, OPT_BOOL, "the capture ended because its capacity was used up", .flags = XP_OPTIONAL),
+	XP_FIELD(xp_host_capture, record_limit_reached, OPT_BOOL, "the capture ended because its capacity was used up",
+		 .flags = XP_OPTIONAL),
 	XP_FIELD_LIST(xp_host_capture, events, &xp_event_record, "the events, by time"),
 };
 const struct xp_record xp_host_capture_record =

@@ -23,18 +23,27 @@ struct xp_input_cupti {
 };
 
 /* Sources of contract 15.1 that events of input files stand for. */
-enum xp_input_source { XP_IN_UPROBE, XP_IN_SYSCALL, XP_IN_TRACEPOINT, XP_IN_USDT, XP_IN_CALLBACK, XP_IN_ACTIVITY, XP_IN_NVTX, XP_INPUT_SOURCE_COUNT };
+enum xp_input_source {
+	XP_IN_UPROBE,
+	XP_IN_SYSCALL,
+	XP_IN_TRACEPOINT,
+	XP_IN_USDT,
+	XP_IN_CALLBACK,
+	XP_IN_ACTIVITY,
+	XP_IN_NVTX,
+	XP_INPUT_SOURCE_COUNT
+};
 
 struct xp_input_summary {
-	uint64_t events;		  /* in the files; more than the store holds when max_events was too small */
+	uint64_t events;		   /* in the files; more than the store holds when max_events was too small */
 	uint64_t host_events, cuda_events; /* NVTX counts as CUDA */
 	uint64_t by_source[XP_INPUT_SOURCE_COUNT];
-	uint64_t host_dropped;		  /* of host captures */
+	uint64_t host_dropped; /* of host captures */
 	bool host_limit_reached;
-	bool source_loss_unknown;	  /* a file that cannot carry drop counters was among them */
-	uint64_t invalid_time_events;	  /* retained with XP_EVF_INVALID_TIME */
+	bool source_loss_unknown;     /* a file that cannot carry drop counters was among them */
+	uint64_t invalid_time_events; /* retained with XP_EVF_INVALID_TIME */
 	struct xp_input_cupti cupti;
-	bool have_target;		  /* every event has the one process_start_time */
+	bool have_target; /* every event has the one process_start_time */
 	struct xp_target_id target;
 };
 

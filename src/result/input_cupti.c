@@ -82,8 +82,8 @@ static int take_header(const struct xp_cupti_file *file, struct xp_err *reterr)
 	const struct xp_capture_header_5 *more = &file->more;
 	struct xp_input_cupti *sum = &file->in->summary->cupti;
 	const uint64_t drops[] = { sum->dropped_records, head->dropped_by_agent, head->dropped_by_cupti };
-	const uint64_t others[] = { sum->record_capacity, head->record_capacity, sum->observed_records, head->observed_records,
-				    sum->unknown_records, head->unknown_records };
+	const uint64_t others[] = { sum->record_capacity,   head->record_capacity, sum->observed_records,
+				    head->observed_records, sum->unknown_records,  head->unknown_records };
 
 	if (!counts_fit(drops, XP_LEN(drops)) || !counts_fit(others, XP_LEN(others)))
 		return xp_input_bad(file->in, 0, reterr, "its counters are out of range");
@@ -127,8 +127,8 @@ static int read_records(struct xp_cupti_file *file, struct xp_err *reterr)
 		n = left < RECORDS_AT_ONCE ? left : RECORDS_AT_ONCE;
 		int rc = xp_input_pread(file->in, &batch, (size_t)n * size, offset, reterr);
 		for (uint64_t i = 0; i < n && !rc; i++, file->index++)
-			rc = file->head.abi == XP_CAPTURE_ABI_4 ? xp_cupti_add_4(file, &batch.abi4[i], reterr) :
-								  xp_cupti_add_5(file, &batch.abi5[i], reterr);
+			rc = file->head.abi == XP_CAPTURE_ABI_4 ? xp_cupti_add_4(file, &batch.abi4[i], reterr)
+								: xp_cupti_add_5(file, &batch.abi5[i], reterr);
 		if (rc)
 			return rc;
 	}

@@ -11,7 +11,7 @@ struct xp_cupti_file {
 	struct xp_capture_header head;
 	struct xp_capture_header_5 more; /* zero in ABI 4 */
 	struct xp_name_table names;
-	uint64_t index;			 /* record at hand, from 0 */
+	uint64_t index; /* record at hand, from 0 */
 };
 
 /* Decodes the record at hand and adds its event to the merge. TRACE_EXPORT_FAILED for what no agent writes. */

@@ -92,8 +92,8 @@ int xp_name_table_read(const struct xp_input *in, uint64_t offset, uint64_t byte
 		return xp_input_bad(in, 0, reterr, "its name table is too small for %llu names", (unsigned long long)count);
 	xp_auto_text text = malloc(bytes + 1);
 	table.at = calloc(count + 1, sizeof(*table.at));
-	int rc = text && table.at ? xp_input_pread(in, text, bytes, offset, reterr) :
-				    xp_fail_sys(reterr, ENOMEM, "malloc", "name table of %s", in->path);
+	int rc = text && table.at ? xp_input_pread(in, text, bytes, offset, reterr)
+				  : xp_fail_sys(reterr, ENOMEM, "malloc", "name table of %s", in->path);
 	if (!rc)
 		rc = read_entries(in, text, bytes, &table, reterr);
 	if (rc) {

@@ -7,12 +7,24 @@
 
 enum { NAME_4 = 127 };
 #define TIME_LIMIT (UINT64_C(1) << 63) /* contract 9: times from 2^63 on are invalid */
-enum { API_ENTRY = 1, API_EXIT, KERNEL_START, KERNEL_END, MEMCPY_START, MEMCPY_END, MEMSET_START, MEMSET_END, NVTX_START, NVTX_END, KIND_COUNT };
+enum {
+	API_ENTRY = 1,
+	API_EXIT,
+	KERNEL_START,
+	KERNEL_END,
+	MEMCPY_START,
+	MEMCPY_END,
+	MEMSET_START,
+	MEMSET_END,
+	NVTX_START,
+	NVTX_END,
+	KIND_COUNT
+};
 
 static const uint8_t type_of_kind[KIND_COUNT] = {
-	[API_ENTRY] = XP_EV_CUDA_API_ENTRY,	   [API_EXIT] = XP_EV_CUDA_API_EXIT,	     [KERNEL_START] = XP_EV_GPU_KERNEL_START,
-	[KERNEL_END] = XP_EV_GPU_KERNEL_END,	   [MEMCPY_START] = XP_EV_GPU_MEMCPY_START, [MEMCPY_END] = XP_EV_GPU_MEMCPY_END,
-	[MEMSET_START] = XP_EV_GPU_MEMSET_START,  [MEMSET_END] = XP_EV_GPU_MEMSET_END,	     [NVTX_START] = XP_EV_NVTX_RANGE_START,
+	[API_ENTRY] = XP_EV_CUDA_API_ENTRY,	 [API_EXIT] = XP_EV_CUDA_API_EXIT,	  [KERNEL_START] = XP_EV_GPU_KERNEL_START,
+	[KERNEL_END] = XP_EV_GPU_KERNEL_END,	 [MEMCPY_START] = XP_EV_GPU_MEMCPY_START, [MEMCPY_END] = XP_EV_GPU_MEMCPY_END,
+	[MEMSET_START] = XP_EV_GPU_MEMSET_START, [MEMSET_END] = XP_EV_GPU_MEMSET_END,	  [NVTX_START] = XP_EV_NVTX_RANGE_START,
 	[NVTX_END] = XP_EV_NVTX_RANGE_END,
 };
 
@@ -47,7 +59,8 @@ struct tail {
 	uint16_t src_memory, dst_memory;
 };
 
-static int read_tail_4(const struct xp_cupti_file *file, const struct xp_capture_event_4 *record, struct tail *ret_tail, struct xp_err *reterr)
+static int read_tail_4(const struct xp_cupti_file *file, const struct xp_capture_event_4 *record, struct tail *ret_tail,
+		       struct xp_err *reterr)
 {
 	long len = name_4_len(record->name);
 
@@ -60,13 +73,18 @@ static int read_tail_4(const struct xp_cupti_file *file, const struct xp_capture
 	return 0;
 }
 
-static int read_tail_5(const struct xp_cupti_file *file, const struct xp_capture_event_5 *record, struct tail *ret_tail, struct xp_err *reterr)
+static int read_tail_5(const struct xp_cupti_file *file, const struct xp_capture_event_5 *record, struct tail *ret_tail,
+		       struct xp_err *reterr)
 {
 	static const uint8_t zero[sizeof(record->zero)];
 	uint32_t known = (XP_CAPTURE_NAME_COMPLETE << 1) - 1;
 
-	*ret_tail = (struct tail){ .complete = record->flags & XP_CAPTURE_NAME_COMPLETE, .flags = record->flags, .graph = record->graph,
-				   .node = record->graph_node, .have_memory = true, .src_memory = record->src_memory,
+	*ret_tail = (struct tail){ .complete = record->flags & XP_CAPTURE_NAME_COMPLETE,
+				   .flags = record->flags,
+				   .graph = record->graph,
+				   .node = record->graph_node,
+				   .have_memory = true,
+				   .src_memory = record->src_memory,
 				   .dst_memory = record->dst_memory };
 	if (record->flags & ~known)
 		return bad_record(file, reterr, "has unknown flags");
@@ -123,7 +141,9 @@ static struct xp_event head_of(const struct xp_cupti_file *file, const struct xp
 		.tid = activity ? 0 : record->tid,
 		.type = type_of_kind[record->kind],
 		.source = activity ? XP_SRC_CUPTI_ACTIVITY : XP_SRC_CUPTI_CALLBACK,
-		.clock = !activity ? XP_CLOCK_HOST : normalized ? XP_CLOCK_CUPTI_NORMALIZED : XP_CLOCK_CUPTI,
+		.clock = !activity    ? XP_CLOCK_HOST
+			 : normalized ? XP_CLOCK_CUPTI_NORMALIZED
+				      : XP_CLOCK_CUPTI,
 		.process = xp_store_process(file->in->store, record->pid, (struct xp_opt_u64){ 0 }),
 	};
 
@@ -165,7 +185,8 @@ static void put_api(struct xp_store *store, const struct tail *tail, struct xp_e
 		event->flags |= XP_EVF_GRAPH_LAUNCH;
 }
 
-static void put_kernel(struct xp_store *store, const struct xp_capture_event *record, const struct tail *tail, struct xp_event_detail *detail)
+static void put_kernel(struct xp_store *store, const struct xp_capture_event *record, const struct tail *tail,
+		       struct xp_event_detail *detail)
 {
 	const char *name = xp_store_text(store, tail->text);
 
@@ -239,8 +260,8 @@ static void put_cuda(struct xp_store *store, const struct xp_capture_event *reco
 	event->site = detail->gpu.name;
 }
 
-static int put_nvtx(const struct xp_cupti_file *file, const struct xp_capture_event *record, const struct tail *tail, struct xp_event *event,
-		    struct xp_event_detail *detail, struct xp_err *reterr)
+static int put_nvtx(const struct xp_cupti_file *file, const struct xp_capture_event *record, const struct tail *tail,
+		    struct xp_event *event, struct xp_event_detail *detail, struct xp_err *reterr)
 {
 	if (record->grid[2] != 1 && record->grid[2] != 2)
 		return bad_record(file, reterr, "is a range of unknown kind");

@@ -3,7 +3,7 @@
 #include "result/input.h"
 
 static const char *const source_names[XP_INPUT_SOURCE_COUNT] = {
-	[XP_IN_UPROBE] = "ebpf_uprobe", [XP_IN_SYSCALL] = "ebpf_syscall",     [XP_IN_TRACEPOINT] = "ebpf_tracepoint",
+	[XP_IN_UPROBE] = "ebpf_uprobe", [XP_IN_SYSCALL] = "ebpf_syscall",    [XP_IN_TRACEPOINT] = "ebpf_tracepoint",
 	[XP_IN_USDT] = "ebpf_usdt",	[XP_IN_CALLBACK] = "cupti_callback", [XP_IN_ACTIVITY] = "cupti_activity",
 	[XP_IN_NVTX] = "nvtx",
 };

@@ -21,13 +21,14 @@ struct xp_input {
 };
 
 /* TRACE_EXPORT_FAILED about the file at hand; `line` 0: the file as a whole. */
-int xp_input_bad(const struct xp_input *in, uint64_t line, struct xp_err *reterr, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int xp_input_bad(const struct xp_input *in, uint64_t line, struct xp_err *reterr, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 /* Adds one event of the file at hand: one pid for all, counted even when the store is full. Also answers options->stop. */
 int xp_input_add(struct xp_input *in, const struct xp_event *event, struct xp_err *reterr);
 /* All `len` bytes at `offset` of the file at hand. */
 int xp_input_pread(const struct xp_input *in, void *bytes, size_t len, uint64_t offset, struct xp_err *reterr);
 
-int xp_input_read_json(struct xp_input *in, struct xp_err *reterr);  /* JSONL or host capture */
+int xp_input_read_json(struct xp_input *in, struct xp_err *reterr); /* JSONL or host capture */
 int xp_input_read_cupti(struct xp_input *in, struct xp_err *reterr);
 
 /* input_cupti_names.c: name id -> index of the store's text. Zero-initialised is empty. */
@@ -35,7 +36,7 @@ struct xp_name_table {
 	uint64_t n;
 	struct xp_name_slot {
 		uint32_t id, text;
-	} *at; /* by id */
+	} * at; /* by id */
 };
 int xp_name_table_read(const struct xp_input *in, uint64_t offset, uint64_t bytes, uint64_t count, struct xp_name_table *ret_table,
 		       struct xp_err *reterr);

@@ -79,7 +79,8 @@ static int matches_kernel(const struct xp_endpoint *endpoint, const struct xp_st
 	return matches_name(endpoint, xp_kernel_function(scratch, name), reterr);
 }
 
-static int matches_cuda(const struct xp_endpoint *endpoint, const struct xp_store *store, const struct xp_event *event, struct xp_err *reterr)
+static int matches_cuda(const struct xp_endpoint *endpoint, const struct xp_store *store, const struct xp_event *event,
+			struct xp_err *reterr)
 {
 	const struct xp_event_detail *detail = xp_store_detail(store, event);
 	const char *api;
@@ -121,7 +122,8 @@ static uint64_t decisive(const struct xp_store *store, const struct xp_event *ev
 
 	if (xp_event_group_of(event->type) != XP_GROUP_CUDA || !detail)
 		return key;
-	uint64_t other = (uint64_t)detail->gpu.function << 16 | (uint64_t)(detail->gpu.callback_domain & 0xff) << 8 | detail->gpu.memcpy_kind;
+	uint64_t other =
+		(uint64_t)detail->gpu.function << 16 | (uint64_t)(detail->gpu.callback_domain & 0xff) << 8 | detail->gpu.memcpy_kind;
 	return xp_hash_mix(key) ^ other;
 }
 
@@ -177,7 +179,8 @@ static void mark_continuations(struct xp_store *store)
 	for (uint64_t i = 0; i < xp_store_count(store); i++) {
 		bool syscall = events[i].type == XP_EV_SYSCALL_ENTRY || events[i].type == XP_EV_SYSCALL_EXIT;
 
-		if (syscall && !events[i].endpoints && (events[i].syscall_nr == SYS_restart_syscall || events[i].syscall_nr == SYS_rt_sigreturn))
+		if (syscall && !events[i].endpoints &&
+		    (events[i].syscall_nr == SYS_restart_syscall || events[i].syscall_nr == SYS_rt_sigreturn))
 			events[i].flags |= XP_EVF_CONTINUES;
 	}
 }

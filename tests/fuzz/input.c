@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a completed capture (Event JSONL, host capture, CUPTI): refused with a documented code, or a sorted store within its capacity. */
+/* Any bytes as a completed capture (Event JSONL, host capture, CUPTI): refused with a documented code, or a sorted store within its
+ * capacity. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xp_auto_err err = { 0 };
 	struct xp_measurement_spec spec;
 	int rc = xp_measurement_spec_read(document, arena, &spec, &err);
-	if (rc && (err.code != XP_E_INVALID_EVENT_SELECTOR && err.code != XP_E_SESSION_LIMIT_EXCEEDED && err.code != XP_E_INVALID_CORRELATION_POLICY))
+	if (rc && (err.code != XP_E_INVALID_EVENT_SELECTOR && err.code != XP_E_SESSION_LIMIT_EXCEEDED &&
+		   err.code != XP_E_INVALID_CORRELATION_POLICY))
 		abort();
 	if (!rc && (!spec.start_selector || !spec.end_selector || !spec.timeout_ms))
 		abort();

@@ -48,14 +48,14 @@ static inline void spin(atomic_int *flag)
 		__builtin_ia32_pause();
 }
 
-#define WAIT_UNTIL(condition)                                                 \
-	do {                                                                  \
-		uint64_t give_up = now_ns() + 5000000000u;                    \
-		while (!(condition)) {                                        \
-			if (now_ns() > give_up)                               \
-				fail_msg("never came true: %s", #condition);  \
-			usleep(1000);                                         \
-		}                                                             \
+#define WAIT_UNTIL(condition)                                                \
+	do {                                                                 \
+		uint64_t give_up = now_ns() + 5000000000u;                   \
+		while (!(condition)) {                                       \
+			if (now_ns() > give_up)                              \
+				fail_msg("never came true: %s", #condition); \
+			usleep(1000);                                        \
+		}                                                            \
 	} while (0)
 
 /* Is the thread inside call `nr`? */

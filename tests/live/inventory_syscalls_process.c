@@ -176,11 +176,8 @@ static void test_busy_close(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exit),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_vfork),
-		cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_busy_close),
+		cmocka_unit_test(test_exit), cmocka_unit_test(test_killed),	cmocka_unit_test(test_vfork),
+		cmocka_unit_test(test_exec), cmocka_unit_test(test_busy_close),
 	};
 
 	if (argc > 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interrupted calls: restarted, given EINTR, stopped, left by a jump, nested, and handlers that make the same call. One call is one call. */
+/* Interrupted calls: restarted, given EINTR, stopped, left by a jump, nested, and handlers that make the same call. One call is one call.
+ */
 #include "syscalls_run.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static void on_signal_jumping(int sig)
 	siglongjmp(leave_handler, 1);
 }
 
-static void catch(struct shared *shared, void (*handler)(int), int flags)
+static void catch (struct shared *shared, void (*handler)(int), int flags)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 
@@ -39,22 +40,22 @@ static void catch(struct shared *shared, void (*handler)(int), int flags)
 
 static void restarting(struct shared *shared)
 {
-	catch(shared, on_signal, SA_RESTART);
+	catch (shared, on_signal, SA_RESTART);
 }
 
 static void failing(struct shared *shared)
 {
-	catch(shared, on_signal, 0);
+	catch (shared, on_signal, 0);
 }
 
 static void reading(struct shared *shared)
 {
-	catch(shared, on_signal_reading, SA_RESTART);
+	catch (shared, on_signal_reading, SA_RESTART);
 }
 
 static void jumping(struct shared *shared)
 {
-	catch(shared, on_signal_jumping, SA_NODEFER);
+	catch (shared, on_signal_jumping, SA_NODEFER);
 }
 
 static void on_other_stack(struct shared *shared)
@@ -63,7 +64,7 @@ static void on_other_stack(struct shared *shared)
 	stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
 
 	sigaltstack(&alternative, NULL);
-	catch(shared, on_signal_reading, SA_RESTART | SA_ONSTACK);
+	catch (shared, on_signal_reading, SA_RESTART | SA_ONSTACK);
 }
 
 static void read_body(struct shared *shared)
@@ -188,7 +189,7 @@ static void nesting(struct shared *shared)
 {
 	struct sigaction outer = { .sa_handler = on_outer_signal, .sa_flags = SA_RESTART };
 
-	catch(shared, on_signal, SA_RESTART);
+	catch (shared, on_signal, SA_RESTART);
 	sigaction(SIGUSR2, &outer, NULL);
 }
 
@@ -312,9 +313,9 @@ static void test_stopped_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_restart), cmocka_unit_test(test_eintr),  cmocka_unit_test(test_same_call_in_handler),
-		cmocka_unit_test(test_signal_stack), cmocka_unit_test(test_jump), cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_plain_signals), cmocka_unit_test(test_stop), cmocka_unit_test(test_stopped_before),
+		cmocka_unit_test(test_restart),	      cmocka_unit_test(test_eintr), cmocka_unit_test(test_same_call_in_handler),
+		cmocka_unit_test(test_signal_stack),  cmocka_unit_test(test_jump),  cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_plain_signals), cmocka_unit_test(test_stop),  cmocka_unit_test(test_stopped_before),
 	};
 	int skipped = skip_reason();
 

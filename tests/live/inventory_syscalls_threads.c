@@ -331,9 +331,9 @@ static void test_filter_without_match(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_threads),	  cmocka_unit_test(test_churn),	   cmocka_unit_test(test_lost_records),
-		cmocka_unit_test(test_blocked_throughout), cmocka_unit_test(test_released), cmocka_unit_test(test_hung),
-		cmocka_unit_test(test_inflight_capacity), cmocka_unit_test(test_inflight_turns), cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_short_threads),	     cmocka_unit_test(test_churn),	    cmocka_unit_test(test_lost_records),
+		cmocka_unit_test(test_blocked_throughout),   cmocka_unit_test(test_released),	    cmocka_unit_test(test_hung),
+		cmocka_unit_test(test_inflight_capacity),    cmocka_unit_test(test_inflight_turns), cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_filter_without_match),
 	};
 	int skipped = skip_reason();

@@ -252,13 +252,10 @@ static const struct {
 	const char *name;
 	void (*run)(long n);
 } modes[] = {
-	{ "plain", run_plain },	    { "shapes", run_shapes },	{ "recurse", run_recurse }, { "longjmp", run_longjmp },
-	{ "threads", run_threads }, { "two", run_two },		{ "fork", run_fork },	    { "exec", run_exec },
-	{ "getppid", run_getppid }, { "restart", run_restart }, { "rename", run_rename },   { "forever", run_forever },
-	{ "idle", run_idle },
-	{ "sleepers", run_sleepers },
-	{ "burst", run_burst },
-	{ "marker", run_marker },
+	{ "plain", run_plain },	    { "shapes", run_shapes },	  { "recurse", run_recurse }, { "longjmp", run_longjmp },
+	{ "threads", run_threads }, { "two", run_two },		  { "fork", run_fork },	      { "exec", run_exec },
+	{ "getppid", run_getppid }, { "restart", run_restart },	  { "rename", run_rename },   { "forever", run_forever },
+	{ "idle", run_idle },	    { "sleepers", run_sleepers }, { "burst", run_burst },     { "marker", run_marker },
 };
 
 int main(int argc, char **argv)

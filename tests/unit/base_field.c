@@ -53,9 +53,10 @@ static const struct xp_field outer_fields[] = {
 };
 static const struct xp_record outer_record = XP_RECORD("Outer", outer, outer_fields, "outer", .closed = true);
 
-static const char whole[] = "{\"schema_version\":\"2.0\",\"name\":null,\"bound\":18446744073709551615,\"color\":\"green\",\"share\":null,"
-			    "\"one\":{\"n\":7,\"word\":null},\"many\":[{\"n\":1,\"word\":\"x\"},{\"n\":2,\"word\":null}],\"words\":[\"p\",\"q\"],"
-			    "\"open\":{\"k\":[1]},\"extra\":true}";
+static const char whole[] =
+	"{\"schema_version\":\"2.0\",\"name\":null,\"bound\":18446744073709551615,\"color\":\"green\",\"share\":null,"
+	"\"one\":{\"n\":7,\"word\":null},\"many\":[{\"n\":1,\"word\":\"x\"},{\"n\":2,\"word\":null}],\"words\":[\"p\",\"q\"],"
+	"\"open\":{\"k\":[1]},\"extra\":true}";
 
 static int read_text(struct xp_arena *arena, const char *text, struct outer *ret, struct xp_err *err)
 {

@@ -77,8 +77,17 @@ static void large_integers_survive_reading(void **state)
 
 static void bad_documents_are_refused(void **state)
 {
-	static const char *const bad[] = { "", "{", "{\"a\":1,\"a\":2}", "[1] 2", "\"\xff\"", "18446744073709551616", "nan", "\"\xef\xbf\xbf\"",
-					   "\"\\uffff\"", "\"\\ufFfF9\"", "{\"a\":01}" };
+	static const char *const bad[] = { "",
+					   "{",
+					   "{\"a\":1,\"a\":2}",
+					   "[1] 2",
+					   "\"\xff\"",
+					   "18446744073709551616",
+					   "nan",
+					   "\"\xef\xbf\xbf\"",
+					   "\"\\uffff\"",
+					   "\"\\ufFfF9\"",
+					   "{\"a\":01}" };
 	char why[200];
 
 	for (size_t i = 0; i < XP_LEN(bad); i++)

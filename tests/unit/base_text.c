@@ -119,9 +119,12 @@ static void map_keeps_every_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cuts_fall_between_characters),	      cmocka_unit_test(builder_records_truncation),
-		cmocka_unit_test(numbers_take_nothing_but_digits),    cmocka_unit_test(patterns_are_searched_and_bounded),
-		cmocka_unit_test(hostile_patterns_end),		      cmocka_unit_test(map_keeps_every_key),
+		cmocka_unit_test(cuts_fall_between_characters),
+		cmocka_unit_test(builder_records_truncation),
+		cmocka_unit_test(numbers_take_nothing_but_digits),
+		cmocka_unit_test(patterns_are_searched_and_bounded),
+		cmocka_unit_test(hostile_patterns_end),
+		cmocka_unit_test(map_keeps_every_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,14 +142,10 @@ static void steps_back_behind_the_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arms_forwards_disarms_backwards),
-		cmocka_unit_test(failed_arm_leaves_nothing_armed),
-		cmocka_unit_test(failed_prepare_touches_nothing),
-		cmocka_unit_test(optional_collectors_are_taken_out),
-		cmocka_unit_test(failing_drain_ends_the_window),
-		cmocka_unit_test(cleanup_failure_outranks_and_names_the_hidden_one),
-		cmocka_unit_test(not_ready_in_time_is_an_error),
-		cmocka_unit_test(signal_before_the_window_arms_nothing),
+		cmocka_unit_test(arms_forwards_disarms_backwards), cmocka_unit_test(failed_arm_leaves_nothing_armed),
+		cmocka_unit_test(failed_prepare_touches_nothing),  cmocka_unit_test(optional_collectors_are_taken_out),
+		cmocka_unit_test(failing_drain_ends_the_window),   cmocka_unit_test(cleanup_failure_outranks_and_names_the_hidden_one),
+		cmocka_unit_test(not_ready_in_time_is_an_error),   cmocka_unit_test(signal_before_the_window_arms_nothing),
 		cmocka_unit_test(steps_back_behind_the_capture),
 	};
 

@@ -23,7 +23,8 @@ uint32_t xp_target_pid(const struct xp_target *target)
 
 static void test_resolve(void **state)
 {
-	static const char *const without[] = { "", "/usr/lib/libcudart.so.13", "/usr/lib/libcudadebugger.so.1", "/a/libcuda.so.1/x", "/x/libcuda.sox" };
+	static const char *const without[] = { "", "/usr/lib/libcudart.so.13", "/usr/lib/libcudadebugger.so.1", "/a/libcuda.so.1/x",
+					       "/x/libcuda.sox" };
 	static const char *const with[] = { "/usr/lib/libcuda.so", "/usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.580.65.06" };
 	struct xp_endpoint ep = { .selector = "cuda:kernel_start" };
 

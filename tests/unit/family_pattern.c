@@ -53,7 +53,8 @@ static const struct reduction reductions[] = {
 };
 
 static const char *const names[] = {
-	"", "step", "steps", "a step", "a steps", "st", "a.b$", "axb$", "a\\b", "xa\\by", "void f<int>::g()", "\xc3\xa4rger", "sstep", "stepstep",
+	"",	"step", "steps",  "a step",	      "a steps",      "st",    "a.b$",
+	"axb$", "a\\b", "xa\\by", "void f<int>::g()", "\xc3\xa4rger", "sstep", "stepstep",
 };
 
 static void test_reduce(void **state)

@@ -156,7 +156,10 @@ static void test_open_calls(void **state)
 	assert_int_equal(xp_syscalls_sum_thread(&f->sum, &thread, &err), 0);
 	thread = (struct xp_sys_thread){ .thread = 3, .tid = 13, .open = { .nr = 15, .flags = XP_SYS_OPEN | XP_SYS_RETURN } };
 	assert_int_equal(xp_syscalls_sum_thread(&f->sum, &thread, &err), 0);
-	thread = (struct xp_sys_thread){ .thread = 4, .tid = 14, .entries = 1, .dropped_inflight = 1,
+	thread = (struct xp_sys_thread){ .thread = 4,
+					 .tid = 14,
+					 .entries = 1,
+					 .dropped_inflight = 1,
 					 .open = { .flags = XP_SYS_OPEN | XP_SYS_COUNTED | XP_SYS_DROPPED } };
 	assert_int_equal(xp_syscalls_sum_thread(&f->sum, &thread, &err), 0);
 	struct xp_syscalls *value = build(f);
@@ -231,8 +234,14 @@ static void test_shrink(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),      TEST(test_patterns), TEST(test_sixteen_patterns_need_no_rest), TEST(test_errors),
-		TEST(test_open_calls), TEST(test_filter),   TEST(test_nothing_happened),	      TEST(test_shrink),
+		TEST(test_order),
+		TEST(test_patterns),
+		TEST(test_sixteen_patterns_need_no_rest),
+		TEST(test_errors),
+		TEST(test_open_calls),
+		TEST(test_filter),
+		TEST(test_nothing_happened),
+		TEST(test_shrink),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,9 @@ static void planted_temporaries_are_stepped_over(void **state)
 
 static void odd_destinations_are_refused(void **state)
 {
-	static const char *const odd[] = { "fifo", "folder", "folder/", "socket", ".", "..", "", "missing/out", "file/out", "/dev/null", "/" };
+	static const char *const odd[] = {
+		"fifo", "folder", "folder/", "socket", ".", "..", "", "missing/out", "file/out", "/dev/null", "/"
+	};
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct stat st;

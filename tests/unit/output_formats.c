@@ -26,8 +26,15 @@ static struct xp_store *capture(void)
 	for (uint64_t i = 0; i < PAIRS; i++) {
 		struct xp_event_detail *detail;
 		uint32_t index = xp_store_detail_new(store, &detail);
-		struct xp_event event = { .t_ns = 1000 + 2 * i, .sequence = 2 * i, .pid = 41, .tid = 43, .site = call, .detail = index,
-					  .type = XP_EV_SYSCALL_ENTRY, .cpu_valid = 1, .process = xp_store_process(store, 41, born) };
+		struct xp_event event = { .t_ns = 1000 + 2 * i,
+					  .sequence = 2 * i,
+					  .pid = 41,
+					  .tid = 43,
+					  .site = call,
+					  .detail = index,
+					  .type = XP_EV_SYSCALL_ENTRY,
+					  .cpu_valid = 1,
+					  .process = xp_store_process(store, 41, born) };
 
 		detail->args[5] = ~i;
 		assert_true(xp_store_add(store, &event));
@@ -36,9 +43,16 @@ static struct xp_store *capture(void)
 		detail->gpu.name_complete = 1;
 		detail->gpu.have = XP_GPU_START;
 		detail->gpu.start_ns = 1001 + 2 * i;
-		event = (struct xp_event){ .t_ns = 1001 + 2 * i, .sequence = 2 * i + 1, .pid = 41, .site = kernel, .detail = index,
-					   .type = XP_EV_GPU_KERNEL_START, .source = XP_SRC_CUPTI_ACTIVITY, .clock = XP_CLOCK_CUPTI_NORMALIZED,
-					   .error_ns = i % 2 ? 211 : XP_ERROR_UNKNOWN, .process = xp_store_process(store, 41, born) };
+		event = (struct xp_event){ .t_ns = 1001 + 2 * i,
+					   .sequence = 2 * i + 1,
+					   .pid = 41,
+					   .site = kernel,
+					   .detail = index,
+					   .type = XP_EV_GPU_KERNEL_START,
+					   .source = XP_SRC_CUPTI_ACTIVITY,
+					   .clock = XP_CLOCK_CUPTI_NORMALIZED,
+					   .error_ns = i % 2 ? 211 : XP_ERROR_UNKNOWN,
+					   .process = xp_store_process(store, 41, born) };
 		event.gpu.stream = UINT64_MAX - i;
 		event.gpu.correlation = (uint32_t)i;
 		assert_true(xp_store_add(store, &event));

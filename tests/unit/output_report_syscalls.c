@@ -21,17 +21,26 @@ static struct xp_syscalls value(void)
 {
 	for (size_t i = 0; i < XP_LEN(groups); i++)
 		groups[i] = (struct xp_syscall_group){
-			.syscall_number = 100000 + (uint32_t)i, .count = 999999999999, .duration_ns = { 1, 9.5e12, 3600000000000, 99999999999999 },
-			.errors_by_errno = errnos, .n_errors_by_errno = i % 2 ? XP_LEN(errnos) : 0, .compat = i % 3 == 0,
+			.syscall_number = 100000 + (uint32_t)i,
+			.count = 999999999999,
+			.duration_ns = { 1, 9.5e12, 3600000000000, 99999999999999 },
+			.errors_by_errno = errnos,
+			.n_errors_by_errno = i % 2 ? XP_LEN(errnos) : 0,
+			.compat = i % 3 == 0,
 			.syscall_name = i % 5 ? "a_rather_long_name_of_a_call" : NULL,
 		};
 	for (size_t i = 0; i < XP_LEN(open_calls); i++)
-		open_calls[i] = (struct xp_syscall_open){ .tid = UINT32_MAX, .thread_name = "\x1b]0;x\x07 name", .syscall_name = "futex",
-							  .age_ns = 3600000000000, .started_before_window = i % 2 };
+		open_calls[i] = (struct xp_syscall_open){ .tid = UINT32_MAX,
+							  .thread_name = "\x1b]0;x\x07 name",
+							  .syscall_name = "futex",
+							  .age_ns = 3600000000000,
+							  .started_before_window = i % 2 };
 	return (struct xp_syscalls){
 		.inventory = { .groups = groups, .n_groups = XP_LEN(groups) },
-		.open_at_end = open_calls, .n_open_at_end = XP_LEN(open_calls),
-		.threads = threads, .n_threads = XP_LEN(threads),
+		.open_at_end = open_calls,
+		.n_open_at_end = XP_LEN(open_calls),
+		.threads = threads,
+		.n_threads = XP_LEN(threads),
 		.collection = { .groups = 41, .inflight_at_end = 23, .window_ns = 1000000000, .matched_exits = 4711 },
 	};
 }

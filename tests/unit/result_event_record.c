@@ -8,69 +8,84 @@
 
 #include "result/event_record.h"
 
-#define HEAD(source, type, clock, error) \
+#define HEAD(source, type, clock, error)                                                                                               \
 	"{\"schema_version\":\"2.0\",\"session_id\":\"xp_test_1_00000000\",\"event_id\":\"evt_7\",\"sequence\":7,\"source\":\"" source \
-	"\",\"event_type\":\"" type "\",\"pid\":41,\"tid\":43,\"cpu\":null,\"timestamp_raw\":1009,\"timestamp_ns\":1013,\"clock_domain\":\"" clock \
+	"\",\"event_type\":\"" type                                                                                                    \
+	"\",\"pid\":41,\"tid\":43,\"cpu\":null,\"timestamp_raw\":1009,\"timestamp_ns\":1013,\"clock_domain\":\"" clock                 \
 	"\",\"timestamp_error_ns\":" error ",\"process_start_time\":8812345,"
 #define NO_ARGS "\"arguments\":[]"
-#define HOST(kind, symbol, rest) \
+#define HOST(kind, symbol, rest)                                                                                        \
 	"\"host\":{\"probe_kind\":\"" kind "\",\"binary_path\":\"/srv/app\",\"build_id\":\"00ff\",\"symbol\":\"" symbol \
 	"\",\"symbol_demangled\":null,\"offset\":4096," rest "},\"cuda\":null,"
-#define CUDA(correlation, domain, name, times, bytes, kind) \
+#define CUDA(correlation, domain, name, times, bytes, kind)                                                                           \
 	"\"host\":null,\"cuda\":{\"device_id\":0,\"context_id\":1,\"stream_id\":18446744073709551615,\"correlation_id\":" correlation \
-	",\"runtime_correlation_id\":null,\"callback_domain\":" domain ",\"callback_id\":" domain ",\"kernel_name\":" name \
-	",\"kernel_name_mangled\":null," times ",\"grid\":{\"x\":1,\"y\":2,\"z\":3},\"block\":null,\"bytes\":" bytes ",\"memcpy_kind\":" kind "},"
+	",\"runtime_correlation_id\":null,\"callback_domain\":" domain ",\"callback_id\":" domain ",\"kernel_name\":" name            \
+	",\"kernel_name_mangled\":null," times ",\"grid\":{\"x\":1,\"y\":2,\"z\":3},\"block\":null,\"bytes\":" bytes                  \
+	",\"memcpy_kind\":" kind "},"
 #define START "\"start_ns\":1013,\"end_ns\":null"
 #define END "\"start_ns\":null,\"end_ns\":1013"
 #define NO_TIMES "\"start_ns\":null,\"end_ns\":null"
-#define NVTX(kind) \
+#define NVTX(kind)                                                                                              \
 	"\"host\":null,\"cuda\":null,\"nvtx\":{\"name\":\"step\",\"name_complete\":true,\"range_kind\":\"" kind \
 	"\",\"range_id\":18446744073709551615,\"start_tid\":43},\"attributes\":{}}"
 #define REG(index, value) "{\"index\":" index ",\"abi_type\":\"u64\",\"value\":" value ",\"read_error\":null}"
-#define SIX \
-	"\"arguments\":[" REG("0", "1") "," REG("1", "18446744073709551615") "," REG("2", "9223372036854775808") "," REG("3", "9223372036854775807") \
-	"," REG("4", "0") "," REG("5", "5") "]"
+#define SIX                                                                                                               \
+	"\"arguments\":[" REG("0", "1") "," REG("1", "18446744073709551615") "," REG("2", "9223372036854775808") "," REG( \
+		"3", "9223372036854775807") "," REG("4", "0") "," REG("5", "5") "]"
 #define RET(value) "\"return_value\":" value ","
 #define NORM "cupti_normalized_to_host_monotonic"
 
 static const char *const whole[] = {
-	HEAD("ebpf", "host_function_entry", "host_monotonic", "null") HOST("uprobe", "f", RET("null") NO_ARGS)
-		"\"attributes\":{\"sp\":140737488355328,\"thread_name\":\"worker-1\",\"ns_pid\":3,\"ns_tid\":5}}",
-	HEAD("ebpf", "host_function_exit", "host_monotonic", "null") HOST("uretprobe", "f", RET("null") NO_ARGS)
-		"\"attributes\":{\"sp\":16,\"goroutine\":824633720832}}",
-	HEAD("ebpf", "kernel_function_entry", "host_monotonic", "null") HOST("kprobe", "vfs_read", RET("null") NO_ARGS) "\"attributes\":{}}",
-	HEAD("ebpf", "kernel_function_exit", "host_monotonic", "null") HOST("kretprobe", "vfs_read", RET("null") NO_ARGS) "\"attributes\":{}}",
-	HEAD("ebpf", "tracepoint", "host_monotonic", "null") HOST("tracepoint", "sched_switch", RET("null") NO_ARGS)
-		"\"attributes\":{\"tracepoint_category\":\"sched\"}}",
-	HEAD("ebpf", "syscall_entry", "host_monotonic", "null") HOST("syscall", "mmap", RET("null") SIX) "\"attributes\":{\"compat\":true}}",
-	HEAD("ebpf", "syscall_exit", "host_monotonic", "null") HOST("syscall", "mmap", RET("-9223372036854775808") NO_ARGS)
-		"\"attributes\":{\"later\":[1,{\"deep\":null}],\"sp\":\"not a number\"}}",
-	HEAD("ebpf", "python_gc_start", "host_monotonic", "null") HOST("usdt", "gc__start", RET("null") NO_ARGS)
-		"\"attributes\":{\"usdt_provider\":\"python\"}}",
-	HEAD("ebpf", "python_gc_end", "host_monotonic", "null") HOST("uretprobe", "gc_collect_main", RET("null") NO_ARGS) "\"attributes\":{}}",
-	HEAD("cupti_callback", "cuda_api_entry", "host_monotonic", "null") CUDA("17", "2", "null", NO_TIMES, "null", "null")
-		"\"attributes\":{\"cuda_api_name\":\"cudaLaunchKernel\",\"cuda_api_domain\":\"runtime_api\",\"cuda_api_symbol\":\"cudaLaunchKernel_v7000\"}}",
-	HEAD("cupti_callback", "cuda_api_exit", "host_monotonic", "null") CUDA("17", "1", "null", NO_TIMES, "null", "null")
-		"\"attributes\":{\"cuda_api_name\":\"cuLaunchKernel\",\"cuda_api_domain\":\"driver_api\"}}",
-	HEAD("cupti_activity", "gpu_kernel_start", NORM, "211") CUDA("17", "null", "\"_Z3addPf\"", START, "null", "null")
-		"\"attributes\":{\"kernel_function\":\"add\",\"graph_id\":3,\"graph_node_id\":18446744073709551615,\"graph_predates_attach\":true,"
-		"\"launch_link\":\"unknown\"}}",
-	HEAD("cupti_activity", "gpu_kernel_end", "cupti", "null") CUDA("null", "null", "\"_Z3ad\"", END, "null", "null")
-		"\"attributes\":{\"name_complete\":false,\"graph_id\":3,\"launch_link\":\"known\"}}",
-	HEAD("cupti_activity", "gpu_memcpy_start", NORM, "null") CUDA("null", "null", "null", START, "0", "\"HtoD\"")
-		"\"attributes\":{\"src_memory\":\"pageable\",\"dst_memory\":\"device\"}}",
+	HEAD("ebpf", "host_function_entry", "host_monotonic", "null")
+		HOST("uprobe", "f",
+		     RET("null") NO_ARGS) "\"attributes\":{\"sp\":140737488355328,\"thread_name\":\"worker-1\",\"ns_pid\":3,\"ns_tid\":5}}",
+	HEAD("ebpf", "host_function_exit", "host_monotonic", "null")
+		HOST("uretprobe", "f", RET("null") NO_ARGS) "\"attributes\":{\"sp\":16,\"goroutine\":824633720832}}",
+	HEAD("ebpf", "kernel_function_entry", "host_monotonic", "null")
+		HOST("kprobe", "vfs_read", RET("null") NO_ARGS) "\"attributes\":{}}",
+	HEAD("ebpf", "kernel_function_exit", "host_monotonic", "null")
+		HOST("kretprobe", "vfs_read", RET("null") NO_ARGS) "\"attributes\":{}}",
+	HEAD("ebpf", "tracepoint", "host_monotonic", "null")
+		HOST("tracepoint", "sched_switch", RET("null") NO_ARGS) "\"attributes\":{\"tracepoint_category\":\"sched\"}}",
+	HEAD("ebpf", "syscall_entry", "host_monotonic", "null")
+		HOST("syscall", "mmap", RET("null") SIX) "\"attributes\":{\"compat\":true}}",
+	HEAD("ebpf", "syscall_exit", "host_monotonic", "null")
+		HOST("syscall", "mmap",
+		     RET("-9223372036854775808") NO_ARGS) "\"attributes\":{\"later\":[1,{\"deep\":null}],\"sp\":\"not a number\"}}",
+	HEAD("ebpf", "python_gc_start", "host_monotonic", "null")
+		HOST("usdt", "gc__start", RET("null") NO_ARGS) "\"attributes\":{\"usdt_provider\":\"python\"}}",
+	HEAD("ebpf", "python_gc_end", "host_monotonic", "null")
+		HOST("uretprobe", "gc_collect_main", RET("null") NO_ARGS) "\"attributes\":{}}",
+	HEAD("cupti_callback", "cuda_api_entry", "host_monotonic", "null") CUDA(
+		"17", "2", "null", NO_TIMES, "null", "null") "\"attributes\":{\"cuda_api_name\":\"cudaLaunchKernel\",\"cuda_api_domain\":"
+							     "\"runtime_api\",\"cuda_api_symbol\":\"cudaLaunchKernel_v7000\"}}",
+	HEAD("cupti_callback", "cuda_api_exit", "host_monotonic", "null")
+		CUDA("17", "1", "null", NO_TIMES, "null",
+		     "null") "\"attributes\":{\"cuda_api_name\":\"cuLaunchKernel\",\"cuda_api_domain\":\"driver_api\"}}",
+	HEAD("cupti_activity", "gpu_kernel_start", NORM, "211") CUDA(
+		"17", "null", "\"_Z3addPf\"", START, "null", "null") "\"attributes\":{\"kernel_function\":\"add\",\"graph_id\":3,\"graph_"
+								     "node_id\":18446744073709551615,\"graph_predates_attach\":true,"
+								     "\"launch_link\":\"unknown\"}}",
+	HEAD("cupti_activity", "gpu_kernel_end", "cupti", "null")
+		CUDA("null", "null", "\"_Z3ad\"", END, "null",
+		     "null") "\"attributes\":{\"name_complete\":false,\"graph_id\":3,\"launch_link\":\"known\"}}",
+	HEAD("cupti_activity", "gpu_memcpy_start", NORM, "null") CUDA(
+		"null", "null", "null", START, "0", "\"HtoD\"") "\"attributes\":{\"src_memory\":\"pageable\",\"dst_memory\":\"device\"}}",
 	HEAD("cupti_activity", "gpu_memcpy_end", NORM, "0") CUDA("19", "null", "null", END, "4096", "\"unknown\"") "\"attributes\":{}}",
-	HEAD("cupti_activity", "gpu_memset_start", NORM, "1") CUDA("23", "null", "null", START, "8", "null") "\"attributes\":{\"memset_value\":0}}",
-	HEAD("cupti_activity", "gpu_memset_end", NORM, "1") CUDA("23", "null", "null", END, "8", "null") "\"attributes\":{\"memset_value\":4294967295}}",
+	HEAD("cupti_activity", "gpu_memset_start", NORM, "1")
+		CUDA("23", "null", "null", START, "8", "null") "\"attributes\":{\"memset_value\":0}}",
+	HEAD("cupti_activity", "gpu_memset_end", NORM, "1")
+		CUDA("23", "null", "null", END, "8", "null") "\"attributes\":{\"memset_value\":4294967295}}",
 	HEAD("cupti_callback", "nvtx_range_start", "host_monotonic", "null") NVTX("thread"),
 	HEAD("cupti_callback", "nvtx_range_end", "host_monotonic", "null") NVTX("process"),
 	HEAD("marker", "marker", "host_monotonic", "null") "\"host\":null,\"cuda\":null,\"attributes\":{}}",
 	/* Forms that the store has no room for keep what was read. */
 	HEAD("ebpf", "syscall_exit", "host_monotonic", "null") HOST("syscall", "read", RET("null") NO_ARGS) "\"attributes\":{}}",
 	HEAD("ebpf", "syscall_entry", "host_monotonic", "null") HOST("syscall", "read", RET("null") NO_ARGS) "\"attributes\":{}}",
-	HEAD("ebpf", "syscall_entry", "host_monotonic", "null") HOST("syscall", "open", RET("null")
-		"\"arguments\":[{\"index\":1,\"abi_type\":\"char *\",\"value\":\"/x\",\"read_error\":null},"
-		"{\"index\":2,\"abi_type\":\"int\",\"value\":null,\"read_error\":\"EFAULT\"}]") "\"attributes\":{}}",
+	HEAD("ebpf", "syscall_entry", "host_monotonic", "null")
+		HOST("syscall", "open",
+		     RET("null") "\"arguments\":[{\"index\":1,\"abi_type\":\"char *\",\"value\":\"/x\",\"read_error\":null},"
+				 "{\"index\":2,\"abi_type\":\"int\",\"value\":null,\"read_error\":\"EFAULT\"}]") "\"attributes\":{}}",
 };
 
 static json_t *parse(const char *text)
@@ -166,7 +181,8 @@ static void graph_launches_are_marked(void **state)
 
 	assert_int_equal(load(store, arena,
 			      HEAD("cupti_callback", "cuda_api_entry", "host_monotonic", "null")
-				      CUDA("17", "2", "null", NO_TIMES, "null", "null") "\"attributes\":{\"cuda_api_name\":\"cudaGraphLaunch_ptsz\"}}",
+				      CUDA("17", "2", "null", NO_TIMES, "null",
+					   "null") "\"attributes\":{\"cuda_api_name\":\"cudaGraphLaunch_ptsz\"}}",
 			      &event, &err),
 			 0);
 	assert_true(event.flags & XP_EVF_GRAPH_LAUNCH);
@@ -182,7 +198,8 @@ static void all_ones_is_unknown(void **state)
 	struct xp_event_doc doc;
 
 	assert_int_equal(load(store, arena,
-			      HEAD("cupti_activity", "gpu_memset_end", NORM, "1") CUDA("4294967295", "null", "null", END, "8", "null") "\"attributes\":{}}",
+			      HEAD("cupti_activity", "gpu_memset_end", NORM, "1")
+				      CUDA("4294967295", "null", "null", END, "8", "null") "\"attributes\":{}}",
 			      &event, &err),
 			 0);
 	assert_true(event.flags & XP_EVF_NO_CORRELATION);
@@ -195,18 +212,26 @@ static void hostile_names_stay_text(void **state)
 {
 	xp_auto(xp_store_free) struct xp_store *store = xp_store_new(3);
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
-	struct xp_site site = { .probe_kind = XP_PROBE_UPROBE, .symbol = "\xef\xbf\xbf" "17", .binary_path = "/\xff\x01\"\\" };
+	struct xp_site site = { .probe_kind = XP_PROBE_UPROBE,
+				.symbol = "\xef\xbf\xbf"
+					  "17",
+				.binary_path = "/\xff\x01\"\\" };
 	struct xp_event event = { .type = XP_EV_HOST_FUNCTION_ENTRY, .detail = XP_NO_DETAIL, .tid = 43 };
 	struct xp_event_doc doc;
 
 	event.site = xp_store_site(store, &site);
-	xp_store_thread(store, 43, "\xef\xbf\xbf" "19", 0, 0);
+	xp_store_thread(store, 43,
+			"\xef\xbf\xbf"
+			"19",
+			0, 0);
 	xp_event_doc_make(store, &event, "s", arena, &doc);
 	json_t *value = written(&doc, false);
 	json_t *host = json_object_get(value, "host");
-	assert_string_equal(json_string_value(json_object_get(host, "symbol")), "\xef\xbf\xbd" "17");
+	assert_string_equal(json_string_value(json_object_get(host, "symbol")), "\xef\xbf\xbd"
+										"17");
 	assert_string_equal(json_string_value(json_object_get(host, "binary_path")), "/\xef\xbf\xbd\x01\"\\");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(value, "attributes"), "thread_name")), "\xef\xbf\xbd" "19");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(value, "attributes"), "thread_name")), "\xef\xbf\xbd"
+														     "19");
 	json_decref(value);
 }
 
@@ -218,10 +243,13 @@ static void misfits_are_refused(void **state)
 		HEAD("cupti_activity", "gpu_kernel_start", NORM, "1") HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":{}}",
 		HEAD("cupti_callback", "nvtx_range_end", "host_monotonic", "null") "\"host\":null,\"cuda\":null,\"attributes\":{}}",
 		HEAD("ebpf", "host_function_entry", "host_monotonic", "null") HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":[]}",
-		HEAD("ebpf", "host_function_entry", "host_monotonic", "null") HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":{},\"extra\":1}",
-		HEAD("ebpf", "host_function_entry", "host_monotonic", "null") HOST("uprobe", "f", RET("null") NO_ARGS ",\"extra\":1") "\"attributes\":{}}",
+		HEAD("ebpf", "host_function_entry", "host_monotonic", "null")
+			HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":{},\"extra\":1}",
+		HEAD("ebpf", "host_function_entry", "host_monotonic", "null")
+			HOST("uprobe", "f", RET("null") NO_ARGS ",\"extra\":1") "\"attributes\":{}}",
 		HEAD("ebpf", "host_function_entry", "wall_clock", "null") HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":{}}",
-		HEAD("ebpf", "host_function_entry", "host_monotonic", "null") HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":null}",
+		HEAD("ebpf", "host_function_entry", "host_monotonic", "null")
+			HOST("uprobe", "f", RET("null") NO_ARGS) "\"attributes\":null}",
 	};
 
 	for (size_t i = 0; i < XP_LEN(bad); i++) {
@@ -238,7 +266,9 @@ static void misfits_are_refused(void **state)
 static void invalid_times_are_flagged(void **state)
 {
 	static const char *const times[] = {
-		"\"start_ns\":0,\"end_ns\":null", "\"start_ns\":9223372036854775808,\"end_ns\":null", "\"start_ns\":1013,\"end_ns\":1012",
+		"\"start_ns\":0,\"end_ns\":null",
+		"\"start_ns\":9223372036854775808,\"end_ns\":null",
+		"\"start_ns\":1013,\"end_ns\":1012",
 	};
 
 	for (size_t i = 0; i < XP_LEN(times); i++) {
@@ -309,11 +339,10 @@ static void long_names_are_cut_and_say_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type_round_trips),	    cmocka_unit_test(attributes_fill_the_event),
-		cmocka_unit_test(graph_launches_are_marked),	    cmocka_unit_test(misfits_are_refused),
-		cmocka_unit_test(all_ones_is_unknown),
-		cmocka_unit_test(hostile_names_stay_text),
-		cmocka_unit_test(invalid_times_are_flagged),	    cmocka_unit_test(sparse_events_leave_out_what_is_null),
+		cmocka_unit_test(every_type_round_trips),	 cmocka_unit_test(attributes_fill_the_event),
+		cmocka_unit_test(graph_launches_are_marked),	 cmocka_unit_test(misfits_are_refused),
+		cmocka_unit_test(all_ones_is_unknown),		 cmocka_unit_test(hostile_names_stay_text),
+		cmocka_unit_test(invalid_times_are_flagged),	 cmocka_unit_test(sparse_events_leave_out_what_is_null),
 		cmocka_unit_test(long_names_are_cut_and_say_so),
 	};
 

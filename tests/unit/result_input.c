@@ -58,11 +58,13 @@ static void add_event(struct xp_text *text, unsigned pid, uint64_t t, uint64_t s
 		xp_text_fmt(text, "%u", start_time);
 	else
 		xp_text_str(text, "null");
-	xp_text_str(text, ",\"host\":{\"probe_kind\":\"syscall\",\"binary_path\":null,\"build_id\":null,\"symbol\":\"restart_syscall\","
-			  "\"symbol_demangled\":null,\"offset\":null,\"return_value\":-4,\"arguments\":[]},\"cuda\":null,\"attributes\":{}}");
+	xp_text_str(text,
+		    ",\"host\":{\"probe_kind\":\"syscall\",\"binary_path\":null,\"build_id\":null,\"symbol\":\"restart_syscall\","
+		    "\"symbol_demangled\":null,\"offset\":null,\"return_value\":-4,\"arguments\":[]},\"cuda\":null,\"attributes\":{}}");
 }
 
-static int read_files(const char *const *paths, size_t n, struct xp_store **ret_store, struct xp_input_summary *ret_summary, struct xp_err *err)
+static int read_files(const char *const *paths, size_t n, struct xp_store **ret_store, struct xp_input_summary *ret_summary,
+		      struct xp_err *err)
 {
 	struct xp_input_options options = { .max_events = 1000 };
 
@@ -211,8 +213,8 @@ static void put_capture(struct xp_text *text, const struct capture *capture)
 
 	text->len = 0;
 	xp_text_fmt(text, "{%s\"schema_version\":\"2.0\",%s\"ok\":true,\"session_id\":\"xp_dev_1_00000000\",", gap, gap);
-	xp_text_fmt(text, "\"target\":{\"pid\":%u,\"process_start_time\":5},%s\"probe_id\":1,\"captured\":%u,\"dropped\":%u,", capture->target,
-		    gap, capture->captured, capture->dropped);
+	xp_text_fmt(text, "\"target\":{\"pid\":%u,\"process_start_time\":5},%s\"probe_id\":1,\"captured\":%u,\"dropped\":%u,",
+		    capture->target, gap, capture->captured, capture->dropped);
 	xp_text_fmt(text, "\"timed_out\":true,%s%s\"events\":[", capture->limit, gap);
 	for (unsigned i = 0; i < capture->events; i++) {
 		xp_text_str(text, i ? "," : "");
@@ -314,8 +316,9 @@ static void a_signal_ends_reading(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(files_are_merged_in_order), CASE(a_target_needs_one_known_identity), CASE(other_lines_are_refused),
-		CASE(a_line_has_a_limit),	 CASE(host_captures_are_read),		  CASE(only_regular_files_are_read),
+		CASE(files_are_merged_in_order), CASE(a_target_needs_one_known_identity),
+		CASE(other_lines_are_refused),	 CASE(a_line_has_a_limit),
+		CASE(host_captures_are_read),	 CASE(only_regular_files_are_read),
 		CASE(bounds_of_files_are_kept),	 CASE(a_signal_ends_reading),
 	};
 

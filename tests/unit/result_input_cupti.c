@@ -71,9 +71,10 @@ static void put_common(struct image *image, unsigned index)
 {
 	const struct row *row = &rows[index];
 	size_t at = record_at(image, index);
-	const uint32_t words[] = { row->kind,	 41,		row->tid,	row->device,  row->context,  row->stream,   row->correlation, row->domain,
-				   row->callback, row->grid[0], row->grid[1], row->grid[2], row->block[0], row->block[1], row->block[2],
-				   row->runtime };
+	const uint32_t words[] = {
+		row->kind,     41,	     row->tid,	   row->device,	 row->context,	row->stream,   row->correlation, row->domain,
+		row->callback, row->grid[0], row->grid[1], row->grid[2], row->block[0], row->block[1], row->block[2],	 row->runtime
+	};
 
 	put(image, at, row->t, 8);
 	for (size_t i = 0; i < XP_LEN(words); i++)
@@ -294,9 +295,9 @@ static void abi_5_is_read(void **state)
 		assert_int_equal(accounts[i].filtered, expected_accounts[i].filtered);
 	}
 	const struct xp_input_cupti *cupti = &summary.cupti;
-	const uint64_t got[] = { cupti->api_launches, cupti->activities_seen, cupti->graph_launches, cupti->invalid_time_records,
-				 cupti->in_flight_at_stop, cupti->filtered, cupti->cupti_version, cupti->driver_version, cupti->stall_ns.v,
-				 cupti->callbacks, cupti->agent_abi };
+	const uint64_t got[] = { cupti->api_launches,	   cupti->activities_seen, cupti->graph_launches, cupti->invalid_time_records,
+				 cupti->in_flight_at_stop, cupti->filtered,	   cupti->cupti_version,  cupti->driver_version,
+				 cupti->stall_ns.v,	   cupti->callbacks,	   cupti->agent_abi };
 	const uint64_t expected[] = { 113, 127, 131, 137, 139, 149, 24, 12040, 157, 163, 5 };
 	assert_memory_equal(got, expected, sizeof(expected));
 }

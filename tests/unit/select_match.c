@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A completed capture gives a selector the same events as the live one did: every family against events that fit and events that nearly do. */
+/* A completed capture gives a selector the same events as the live one did: every family against events that fit and events that nearly do.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +12,11 @@
 #include "select/select.h"
 
 static const struct xp_site sites[] = {
-	{ .probe_kind = XP_PROBE_UPROBE, .binary_path = "/srv/app", .symbol = "_ZN2ns3addEi", .symbol_demangled = "ns::add(int)", .offset = XP_SOME(4096) },
+	{ .probe_kind = XP_PROBE_UPROBE,
+	  .binary_path = "/srv/app",
+	  .symbol = "_ZN2ns3addEi",
+	  .symbol_demangled = "ns::add(int)",
+	  .offset = XP_SOME(4096) },
 	{ .probe_kind = XP_PROBE_UPROBE, .binary_path = "/srv/other", .symbol = "_ZN2ns3addEi", .offset = XP_SOME(4096) },
 	{ .probe_kind = XP_PROBE_SYSCALL, .symbol = "read" },
 	{ .probe_kind = XP_PROBE_SYSCALL, .symbol = "readv" },
@@ -22,7 +27,9 @@ static const struct xp_site sites[] = {
 
 static void add_host(struct xp_store *store, unsigned site, enum xp_event_type type, unsigned flags)
 {
-	struct xp_event event = { .type = (uint8_t)type, .flags = (uint16_t)flags, .detail = XP_NO_DETAIL, .site = xp_store_site(store, &sites[site]) };
+	struct xp_event event = {
+		.type = (uint8_t)type, .flags = (uint16_t)flags, .detail = XP_NO_DETAIL, .site = xp_store_site(store, &sites[site])
+	};
 
 	assert_true(xp_store_add(store, &event));
 }
@@ -54,30 +61,30 @@ static struct xp_store *capture(void)
 {
 	struct xp_store *store = xp_store_new(100);
 
-	add_host(store, 0, XP_EV_HOST_FUNCTION_ENTRY, 0);		/* bit 0 */
-	add_host(store, 0, XP_EV_HOST_FUNCTION_EXIT, 0);		/* 1 */
-	add_host(store, 1, XP_EV_HOST_FUNCTION_ENTRY, 0);		/* 2 */
-	add_host(store, 2, XP_EV_SYSCALL_ENTRY, 0);			/* 3 */
-	add_host(store, 2, XP_EV_SYSCALL_ENTRY, XP_EVF_COMPAT);		/* 4 */
-	add_host(store, 3, XP_EV_SYSCALL_ENTRY, 0);			/* 5 */
-	add_host(store, 2, XP_EV_SYSCALL_EXIT, 0);			/* 6 */
-	add_host(store, 4, XP_EV_TRACEPOINT, 0);			/* 7 */
-	add_host(store, 5, XP_EV_TRACEPOINT, 0);			/* 8 */
-	add_host(store, 6, XP_EV_PYTHON_GC_START, 0);			/* 9 */
-	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cudaLaunchKernel", NULL, XP_API_RUNTIME, 0);  /* 10 */
-	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cuLaunchKernel", NULL, XP_API_DRIVER, 0);     /* 11 */
-	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cudaMemcpyAsync", NULL, XP_API_RUNTIME, 0);   /* 12 */
-	add_cuda(store, XP_EV_GPU_KERNEL_START, "_ZN2ns5scaleIfEEvPfi", NULL, 0, 0);	     /* 13: void ns::scale<float>(float*, int) */
-	add_cuda(store, XP_EV_GPU_KERNEL_START, "gemm_128", "lib::gemm", 0, 0);		     /* 14 */
-	add_cuda(store, XP_EV_GPU_KERNEL_START, NULL, NULL, 0, 0);			     /* 15 */
-	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_HTOD);		     /* 16 */
-	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_DTOH);		     /* 17 */
-	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_UNKNOWN);	     /* 18 */
-	add_cuda(store, XP_EV_GPU_MEMSET_END, NULL, NULL, 0, 0);			     /* 19 */
-	add_nvtx(store, "step 1");							     /* 20 */
-	add_nvtx(store, "warm-up");							     /* 21 */
-	add_host(store, 2, XP_EV_SYSCALL_ENTRY, 0);					     /* 22: as 3, from memory */
-	add_cuda(store, XP_EV_GPU_KERNEL_START, "gemm_128", "other::gemm", 0, 0);	     /* 23: one name, two functions */
+	add_host(store, 0, XP_EV_HOST_FUNCTION_ENTRY, 0);				    /* bit 0 */
+	add_host(store, 0, XP_EV_HOST_FUNCTION_EXIT, 0);				    /* 1 */
+	add_host(store, 1, XP_EV_HOST_FUNCTION_ENTRY, 0);				    /* 2 */
+	add_host(store, 2, XP_EV_SYSCALL_ENTRY, 0);					    /* 3 */
+	add_host(store, 2, XP_EV_SYSCALL_ENTRY, XP_EVF_COMPAT);				    /* 4 */
+	add_host(store, 3, XP_EV_SYSCALL_ENTRY, 0);					    /* 5 */
+	add_host(store, 2, XP_EV_SYSCALL_EXIT, 0);					    /* 6 */
+	add_host(store, 4, XP_EV_TRACEPOINT, 0);					    /* 7 */
+	add_host(store, 5, XP_EV_TRACEPOINT, 0);					    /* 8 */
+	add_host(store, 6, XP_EV_PYTHON_GC_START, 0);					    /* 9 */
+	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cudaLaunchKernel", NULL, XP_API_RUNTIME, 0); /* 10 */
+	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cuLaunchKernel", NULL, XP_API_DRIVER, 0);    /* 11 */
+	add_cuda(store, XP_EV_CUDA_API_ENTRY, "cudaMemcpyAsync", NULL, XP_API_RUNTIME, 0);  /* 12 */
+	add_cuda(store, XP_EV_GPU_KERNEL_START, "_ZN2ns5scaleIfEEvPfi", NULL, 0, 0);	    /* 13: void ns::scale<float>(float*, int) */
+	add_cuda(store, XP_EV_GPU_KERNEL_START, "gemm_128", "lib::gemm", 0, 0);		    /* 14 */
+	add_cuda(store, XP_EV_GPU_KERNEL_START, NULL, NULL, 0, 0);			    /* 15 */
+	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_HTOD);		    /* 16 */
+	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_DTOH);		    /* 17 */
+	add_cuda(store, XP_EV_GPU_MEMCPY_START, NULL, NULL, 0, XP_COPY_UNKNOWN);	    /* 18 */
+	add_cuda(store, XP_EV_GPU_MEMSET_END, NULL, NULL, 0, 0);			    /* 19 */
+	add_nvtx(store, "step 1");							    /* 20 */
+	add_nvtx(store, "warm-up");							    /* 21 */
+	add_host(store, 2, XP_EV_SYSCALL_ENTRY, 0);					    /* 22: as 3, from memory */
+	add_cuda(store, XP_EV_GPU_KERNEL_START, "gemm_128", "other::gemm", 0, 0);	    /* 23: one name, two functions */
 	return store;
 }
 
@@ -161,7 +168,10 @@ static void continuations_are_marked(void **state)
 {
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
 	xp_auto(xp_store_free) struct xp_store *store = xp_store_new(10);
-	static const struct { const char *name; uint32_t nr; } calls[] = { { "restart_syscall", 219 }, { "rt_sigreturn", 15 }, { "read", 0 } };
+	static const struct {
+		const char *name;
+		uint32_t nr;
+	} calls[] = { { "restart_syscall", 219 }, { "rt_sigreturn", 15 }, { "read", 0 } };
 	struct xp_endpoint endpoint;
 	xp_auto_err err = { 0 };
 
@@ -226,8 +236,10 @@ static void functions_lose_types_and_parameters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_family_picks_its_events), cmocka_unit_test(one_event_carries_every_bit),
-		cmocka_unit_test(continuations_are_marked),	 cmocka_unit_test(links_lead_to_the_same_file),
+		cmocka_unit_test(every_family_picks_its_events),
+		cmocka_unit_test(one_event_carries_every_bit),
+		cmocka_unit_test(continuations_are_marked),
+		cmocka_unit_test(links_lead_to_the_same_file),
 		cmocka_unit_test(functions_lose_types_and_parameters),
 	};
 

@@ -19,15 +19,27 @@ extern "C" PLAIN int c_fun(int value)
 
 struct Foo {
 	int kept = 3;
-	PLAIN int fun() { return kept + sink; }
-	PLAIN int operator()(int value) const { return value * kept; }
+	PLAIN int fun()
+	{
+		return kept + sink;
+	}
+	PLAIN int operator()(int value) const
+	{
+		return value * kept;
+	}
 };
 
 struct Bar {
 	int kept = 5;
-	PLAIN int fun() { return kept - sink; }
+	PLAIN int fun()
+	{
+		return kept - sink;
+	}
 	virtual ~Bar() = default;
-	virtual int hook(int value) { return value + kept; }
+	virtual int hook(int value)
+	{
+		return value + kept;
+	}
 };
 
 // Ends in a jump through the object's table: a tail call that no jump table explains.
@@ -73,7 +85,10 @@ int main()
 	char line[16];
 	Foo foo;
 	Bar bar;
-	auto lambda = [&foo](int value) __attribute__((noinline)) { return value + foo.kept; };
+	auto lambda = [&foo](int value) __attribute__((noinline))
+	{
+		return value + foo.kept;
+	};
 
 	std::puts("ready");
 	std::fflush(stdout);
