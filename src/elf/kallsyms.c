@@ -24,21 +24,6 @@ struct scan {
 	bool readable;
 };
 
-static size_t lower_bound(const struct scan *scan, uint64_t value)
-{
-	size_t low = 0, high = scan->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scan->addresses[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool is_code(char type)
 {
 	return memchr("tTwW", type, 4);
@@ -60,12 +45,12 @@ static void take_line(struct scan *scan, char *line, size_t len)
 	uint64_t start = 0;
 	size_t i = 0;
 
-	for (; i < len && i < 16 && line[i] != ' '; i++)
-		start = start << 4 | (uint64_t)(line[i] <= '9' ? line[i] - '0' : (line[i] | 0x20) - 'a' + 10);
-	if (i + 3 >= len || line[i] != ' ' || line[i + 2] != ' ')
+	for (; i < len && i < 16 && xp_hex_digit(line[i]) >= 0; i++)
+		start = start << 4 | (uint64_t)xp_hex_digit(line[i]);
+	if (i + 3 >= len || line[i] != ' ' || line[i + 2] != ' ' || line[i + 3] == '\t' || memchr(line, '\0', len))
 		return;
 	scan->readable |= start;
-	size_t at = lower_bound(scan, start), size = len - (i + 3);
+	size_t at = xp_first_from(scan->addresses, scan->n, start), size = len - (i + 3);
 	struct slot *slot = &scan->slots[at];
 	if (!start || at == scan->n || size >= NAME_BYTES || !better(start, line[i + 1], slot))
 		return;

@@ -3,7 +3,10 @@
 #ifndef XP_ELF_KALLSYMS_H
 #define XP_ELF_KALLSYMS_H
 
-#include "elf/perf_map.h"
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "elf/code_name.h"
 
 /*
  * Names `n` ascending kernel addresses in one pass over the text of `fd`, into the arena. False when the kernel hides addresses from us

@@ -20,14 +20,6 @@ struct line {
 	size_t name_len;
 };
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Digits up to a blank, with or without 0x; the place behind the blank, or NULL. */
 static const char *take_number(const char *at, const char *end, uint64_t *ret_value)
 {
@@ -36,8 +28,8 @@ static const char *take_number(const char *at, const char *end, uint64_t *ret_va
 
 	if (end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
 		at += 2;
-	for (; at < end && digit(*at) >= 0; at++, n++)
-		value = value << 4 | (uint64_t)digit(*at);
+	for (; at < end && xp_hex_digit(*at) >= 0; at++, n++)
+		value = value << 4 | (uint64_t)xp_hex_digit(*at);
 	*ret_value = value;
 	return n && n <= 16 && at < end && *at == ' ' ? at + 1 : NULL;
 }
@@ -59,21 +51,6 @@ static bool parse(const char *at, const char *end, struct line *ret_line)
 	return true;
 }
 
-static size_t lower_bound(const uint64_t *addresses, size_t n, uint64_t value)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The first address at or behind `i` that has no name yet; paths are shortened on the way, so that all lines together cost little. */
 static size_t next_open(size_t *open, size_t i)
 {
@@ -89,7 +66,7 @@ static void offer(const struct line *line, const uint64_t *addresses, size_t n, 
 {
 	const char *name = NULL;
 
-	for (size_t i = next_open(open, lower_bound(addresses, n, line->start)); i < n && addresses[i] - line->start < line->size;
+	for (size_t i = next_open(open, xp_first_from(addresses, n, line->start)); i < n && addresses[i] - line->start < line->size;
 	     i = next_open(open, i)) {
 		if (!name)
 			name = xp_arena_dup(arena, line->name, line->name_len);

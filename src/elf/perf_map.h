@@ -4,14 +4,8 @@
 #define XP_ELF_PERF_MAP_H
 
 #include "base/arena.h"
+#include "elf/code_name.h"
 #include "target/target.h"
-
-/* What covers one address; name NULL: nothing does. */
-struct xp_code_name {
-	uint64_t start;
-	const char *name;
-	const char *module; /* kernel module; NULL otherwise */
-};
 
 struct xp_perf_map_account {
 	uint64_t lines, broken;

@@ -11,6 +11,7 @@
 
 #include "elf/kallsyms.h"
 #include "elf/modules.h"
+#include "elf/perf_map.h"
 #include "elf/symbols.h"
 
 const char *const xp_frame_kind_names[XP_FRAME_KIND_COUNT] = {

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "elf/elf_priv.h"
 #include "elf/kallsyms.h"
+#include "elf/perf_map.h"
 #include "elf/symbolize.h"
 
 enum { PAGE = 4096 };

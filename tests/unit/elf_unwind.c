@@ -254,10 +254,10 @@ static void compiled_frames(void **state)
 int main(void)
 {
 	static const char *const names[] = {
-		"frames_gcc_0_omit",   "frames_gcc_0_keep",   "frames_gcc_1_omit",   "frames_gcc_1_keep",
-		"frames_gcc_2_omit",   "frames_gcc_2_keep",   "frames_gcc_3_omit",   "frames_gcc_3_keep",
-		"frames_clang_0_omit", "frames_clang_0_keep", "frames_clang_1_omit", "frames_clang_1_keep",
-		"frames_clang_2_omit", "frames_clang_2_keep", "frames_clang_3_omit", "frames_clang_3_keep",
+		"frames_gcc_0_omit",   "frames_gcc_0_keep",   "frames_gcc_1_omit",   "frames_gcc_1_keep",   "frames_gcc_2_omit",
+		"frames_gcc_2_keep",   "frames_gcc_3_omit",   "frames_gcc_3_keep",   "frames_clang_0_omit", "frames_clang_0_keep",
+		"frames_clang_1_omit", "frames_clang_1_keep", "frames_clang_2_omit", "frames_clang_2_keep", "frames_clang_3_omit",
+		"frames_clang_3_keep", "frames_unsorted",
 	};
 	struct CMUnitTest tests[XP_LEN(names)];
 
