@@ -26,7 +26,7 @@ static int print_reference(struct xp_session *session, void (*write)(struct xp_j
 	return xp_emit_bytes(out.data, out.len) ? 0 : xp_fail(reterr, XP_E_OUTPUT_FAILED, "stdout takes no more");
 }
 
-static const struct xp_dev_part *const parts[] = { &xp_dev_cupti };
+static const struct xp_dev_part *const parts[] = { &xp_dev_cupti, &xp_dev_uprobe };
 
 static int run(struct xp_session *session, struct xp_err *reterr)
 {
@@ -41,7 +41,7 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 		int rc = xp_flags_check_mode(session, parts[i]->mode, word, reterr);
 		return rc ? rc : parts[i]->run(session, reterr);
 	}
-	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows cupti, docs, lists and schemas, not \"%.100s\"", word);
+	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows cupti, docs, lists, schemas and uprobe, not \"%.100s\"", word);
 	xp_err_object(reterr, "%.100s", word);
 	return rc;
 }
@@ -53,15 +53,53 @@ static const struct xp_flag flags[] = {
 	  .value = "ID",
 	  .modes = XP_DEV_CUPTI,
 	  .doc = "cupti: session_id of the Events, 1 to 128 bytes" },
+	{ .name = "--pid",
+	  .kind = XP_FLAG_U64,
+	  .value = "PID",
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  .modes = XP_DEV_UPROBE,
+	  .doc = "uprobe: target process" },
+	{ .name = "--binary", .kind = XP_FLAG_TEXT, .value = "PATH", .modes = XP_DEV_UPROBE, .doc = "uprobe: file, as in a selector" },
+	{ .name = "--symbol",
+	  .kind = XP_FLAG_TEXT,
+	  .value = "NAME",
+	  .modes = XP_DEV_UPROBE,
+	  .doc = "uprobe: function or +0x offset, as in a selector" },
+	{ .name = "--return", .kind = XP_FLAG_SWITCH, .modes = XP_DEV_UPROBE, .doc = "uprobe: at the function's return" },
+	{ .name = "--probe-id",
+	  .kind = XP_FLAG_U64,
+	  .value = "N",
+	  .max = UINT32_MAX,
+	  .modes = XP_DEV_UPROBE,
+	  .doc = "uprobe: copied into the result (default 1)" },
+	{ .name = "--samples",
+	  .kind = XP_FLAG_U64,
+	  .value = "N",
+	  .min = 1,
+	  .max = 1000000,
+	  .modes = XP_DEV_UPROBE,
+	  .doc = "uprobe: stop after N events (default 1)" },
+	{ .name = "--timeout-ms",
+	  .kind = XP_FLAG_U64,
+	  .value = "N",
+	  .min = 1,
+	  .max = 3600000,
+	  .modes = XP_DEV_UPROBE,
+	  .doc = "uprobe: bound (default 5,000)" },
+	{ .name = "--jsonl", .kind = XP_FLAG_SWITCH, .modes = XP_DEV_UPROBE, .doc = "uprobe: Events only, one a line" },
 };
 
 const struct xp_command xp_command_dev = {
 	.name = "dev",
 	.summary = "developer commands; not for scripts",
-	.usage = "  xprobe dev docs|lists|schemas\n  xprobe dev cupti --input FILE --session-id ID\n",
+	.usage = "  xprobe dev docs|lists|schemas\n  xprobe dev cupti --input FILE --session-id ID\n"
+		 "  xprobe dev uprobe --pid PID --binary PATH --symbol NAME [--return] [--samples N] [--timeout-ms N] [--probe-id N] "
+		 "[--jsonl]\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),
 	.hidden = true,
+	.captures = true,
 	.max_words = 1,
 	.run = run,
 };
@@ -69,10 +107,13 @@ const struct xp_command xp_command_dev = {
 const struct xp_command xp_command_capture = {
 	.name = "capture",
 	.summary = "the same as dev",
-	.usage = "  xprobe capture cupti --input FILE --session-id ID\n",
+	.usage = "  xprobe capture cupti --input FILE --session-id ID\n"
+		 "  xprobe capture uprobe --pid PID --binary PATH --symbol NAME [--return] [--samples N] [--timeout-ms N] [--probe-id N] "
+		 "[--jsonl]\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),
 	.hidden = true,
+	.captures = true,
 	.max_words = 1,
 	.run = run,
 };

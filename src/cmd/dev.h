@@ -4,6 +4,7 @@
 #define XP_CMD_DEV_H
 
 #include "cmd/command.h"
+#include "output/output.h"
 
 /* Bits of xp_flag.modes. */
 enum xp_dev_mode { XP_DEV_CUPTI = 1, XP_DEV_UPROBE = 2, XP_DEV_AGENT = 4 };
@@ -13,6 +14,9 @@ struct xp_dev_part {
 	enum xp_dev_mode mode;
 	int (*run)(struct xp_session *session, struct xp_err *reterr);
 };
-extern const struct xp_dev_part xp_dev_cupti;
+extern const struct xp_dev_part xp_dev_cupti, xp_dev_uprobe;
+
+/* Every event of the capture as JSONL on stdout; OUTPUT_FAILED, or CANCELLED by input->stop. */
+int xp_dev_print_events(const struct xp_output_input *input, struct xp_err *reterr);
 
 #endif

@@ -2,6 +2,7 @@
 /* Records of the probe engine -> events of the store. In: one record and its point. Out: a retained event, or one more that was not. */
 #include <string.h>
 
+#include "arch/x86_64/syscalls.h"
 #include "collect/exact_priv.h"
 
 static void fill_function(struct xp_event *event, const struct xp_rec_function *record, const struct xp_exact_point *meaning)
@@ -15,6 +16,14 @@ static void fill_function(struct xp_event *event, const struct xp_rec_function *
 static bool is_call(const struct xp_rec_hdr *record)
 {
 	return record->shape == XP_SHAPE_SYSCALL_ENTRY || record->shape == XP_SHAPE_SYSCALL_EXIT;
+}
+
+/* The site of a call that continues another one: its own name, so that a stored capture reads back as what it was. */
+static uint32_t site_of_call(struct xp_store *store, uint32_t number)
+{
+	const struct xp_site site = { .probe_kind = XP_PROBE_SYSCALL, .symbol = xp_syscall_name(number) };
+
+	return xp_store_site(store, &site);
 }
 
 /* Members that follow from the record's shape. A call without a point continues another one and is selected by nobody. */
@@ -42,10 +51,12 @@ static void fill_event(const struct xp_exact *exact, struct xp_event *event, uin
 		event->site = meaning->site;
 		event->flags = 0;
 	}
-	if (is_call(record))
+	if (is_call(record)) {
 		event->syscall_nr = record->nr;
-	else if (record->shape != XP_SHAPE_TRACEPOINT && meaning)
+		event->site = meaning ? meaning->site : site_of_call(exact->store, record->nr);
+	} else if (record->shape != XP_SHAPE_TRACEPOINT && meaning) {
 		fill_function(event, (const struct xp_rec_function *)record, meaning);
+	}
 	if (record->shape == XP_SHAPE_SYSCALL_EXIT)
 		event->host.result = ((const struct xp_rec_syscall_exit *)record)->result;
 }
