@@ -40,8 +40,13 @@ struct thread_info {
 	__u32 status; /* TS_COMPAT is bit 1: arch/x86/include/asm/thread_info.h */
 } XP_CORE;
 
+struct thread_struct {
+	unsigned long fsbase; /* as set by clone or arch_prctl */
+} XP_CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct thread_struct thread;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stack samples that bpf/sample.bpf.c and bpf/sched.bpf.c write into their rings, and the CPython layout that they are given. */
+/*
+ * Stack samples that bpf/sample.bpf.c and bpf/sched.bpf.c write into their rings (engine/perf_ring.c makes the same ones where there is
+ * no BPF), what they count, and the CPython layout that they are given.
+ */
 #ifndef XP_WIRE_SAMPLE_H
 #define XP_WIRE_SAMPLE_H
 
@@ -14,11 +17,11 @@
 
 #define XP_SAMPLE_IN_KERNEL 1	/* interrupted in the kernel: n_kernel frames lie on top of the user stack */
 #define XP_SAMPLE_NO_USER 2	/* no user registers (kernel thread, exiting) */
-#define XP_SAMPLE_STACK_SHORT 4 /* the copy ended before the stack's end could be known: cap reached or a page was not readable */
+#define XP_SAMPLE_STACK_SHORT 4 /* the copy is as long as it may be: more of the stack may lie above it */
 #define XP_SAMPLE_KERNEL_LOST 8 /* the kernel stack could not be taken */
 
 /* How the walk of the interpreter's frames ended. */
-#define XP_PYTHON_NONE 0 /* not asked for, or this thread has no thread state */
+#define XP_PYTHON_NONE 0 /* not asked for, or this thread runs no Python code */
 #define XP_PYTHON_WHOLE 1
 #define XP_PYTHON_DEEP 2 /* XP_PYTHON_FRAMES_MAX reached */
 #define XP_PYTHON_TORN 3 /* a read failed half way: the frames are not kept */
@@ -43,18 +46,33 @@ struct xp_rec_sample {
 	__u32 pad2;
 	char comm[16];
 };
-XP_WIRE_SIZE(struct xp_rec_sample, 96);
+XP_WIRE_SIZE(struct xp_rec_sample, 88);
+
+#define XP_PYTHON_CODE(word) ((word)&0xffffffffffffull)
+#define XP_PYTHON_OWNER(word) ((word) >> 56)	    /* the frame's owner byte; 0 before 3.11 */
+#define XP_PYTHON_IS_ENTRY(word) ((word) >> 48 & 1) /* 3.11: last frame of its native evaluation */
 
 /* One interpreter frame as found in the interrupted thread. What the words mean depends on the layout's version. */
 struct xp_rec_python_frame {
-	__u64 code;  /* address of the code object; bits 56-63: the frame's owner byte (0 before 3.11) */
-	__u64 instr; /* f_lasti (3.8-3.10), or prev_instr / instr_ptr */
+	__u64 code;  /* address of the code object in bits 0-47; XP_PYTHON_OWNER, XP_PYTHON_IS_ENTRY of the rest */
+	__u64 instr; /* f_lasti (3.8-3.10, sign-extended), or prev_instr / instr_ptr */
 };
 XP_WIRE_SIZE(struct xp_rec_python_frame, 16);
 
+/* One CPU's counters. emitted = records in the ring + ring_full + filtered. */
+struct xp_rec_sample_counts {
+	__u64 ticks;   /* times that a clock of ours ran here while samples were wanted, also beside the target */
+	__u64 emitted; /* of them in the target */
+	__u64 ring_full;
+	__u64 filtered; /* the thread's name is known not to be wanted */
+	__u64 kernel;	/* emitted ones that interrupted the kernel */
+	__u64 torn;	/* records whose Python frames were given up (XP_PYTHON_TORN) */
+};
+XP_WIRE_SIZE(struct xp_rec_sample_counts, 48);
+
 /*
- * Byte offsets inside CPython's structs for one build, filled by src/elf/python_layout.c, read by the BPF walk. 0 in tstate_native_id:
- * the build has none (before 3.11), threads are found by pthread id = the thread's FS base.
+ * Byte offsets inside CPython's structs for one build, filled by src/elf/python_layout.c, read by the BPF walk, which finds a thread's
+ * state by its pthread id = FS base, in every version. 0 in tstate_native_id: the build has none (before 3.11).
  */
 struct xp_python_layout {
 	__u32 version; /* 0x030b for 3.11; 0: no Python, do not walk */
