@@ -35,10 +35,19 @@ struct xp_python_frame {
 	bool shim;  /* C-stack shim or entry trampoline: a boundary between native evaluations, not shown */
 	bool entry; /* last Python frame of its native evaluation */
 };
-/* Cached by code object and instruction. False: the memory is no code object any more (counted as torn by the caller). */
+/*
+ * Makes the n frames of one stack readable, in one system call where their code objects are known. Cached by code object and instruction;
+ * equal texts are the same pointer. False: one is no code object any more, or none of a program's first 65,536 (the caller counts the
+ * stack's Python part as torn).
+ */
+bool xp_python_frames_read(struct xp_python *python, const struct xp_rec_python_frame *frames, size_t n,
+			   struct xp_python_frame *ret_frames);
 bool xp_python_frame_read(struct xp_python *python, const struct xp_rec_python_frame *frame, struct xp_python_frame *ret_frame);
-/* True when this native symbol is the interpreter's evaluation loop (also its cold part and tail-call handlers). */
-bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const char *module_path);
+/*
+ * True when this native function is the interpreter's evaluation loop, also its cold part and tail-call handlers. function_offset (file
+ * offset of the start) finds a cold part without a name; symbol may be NULL.
+ */
+bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const char *module_path, struct xp_opt_u64 function_offset);
 /* True for the interpreter's own call plumbing, which a mixed stack hides. */
 bool xp_python_is_plumbing(const struct xp_python *python, const char *symbol, const char *module_path);
 /*

@@ -6,6 +6,9 @@
 #include "elf/python.h"
 #include "elf/symbolize.h"
 
+enum xp_frame_language { XP_LANGUAGE_NATIVE, XP_LANGUAGE_PYTHON, XP_LANGUAGE_UNKNOWN, XP_LANGUAGE_COUNT };
+extern const char *const xp_frame_language_names[XP_LANGUAGE_COUNT];
+
 struct xp_frame {
 	uint64_t address; /* 0 for Python */
 	const char *module_path, *build_id;
