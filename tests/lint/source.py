@@ -3,7 +3,7 @@
 """Rules that a reader of the source can rely on. In: the source tree. Out: one line a breach; exit 1 when there is any.
 
 layers   who may include whom (layers.txt)
-size     .c at most 400 lines, headers 120, functions 60; files of tests 500, for tables of cases
+size     .c at most 400 lines, headers 120, functions 60; files of tests 600, for tables of cases
 spdx     every file opens with its licence line
 calls    only cmd/ and main.c print or exit; only collect/ waits; nothing jumps
 state    no file-scope data in src/ that can change
@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-MAX_C, MAX_H, MAX_FUNCTION, MAX_TEST = 400, 120, 60, 500
+MAX_C, MAX_H, MAX_FUNCTION, MAX_TEST = 400, 120, 60, 600
 PRINTS = r"\b(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror|dprintf|exit|_exit|_Exit|quick_exit)\s*\("
 WAITS = r"\b(sleep|usleep|nanosleep|clock_nanosleep|poll|ppoll|select|pselect|epoll_wait|epoll_pwait|sched_yield)\s*\("
 JUMPS = r"\bgoto\b"
