@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/flag.h"
+
 /* Contract 10.1 `event_type`, in its order. */
 enum xp_event_type {
 	XP_EV_HOST_FUNCTION_ENTRY,
@@ -69,25 +71,6 @@ extern const char *const xp_memory_kind_names[XP_MEMORY_KIND_COUNT];
 /* Contract 10.1 `cuda.memcpy_kind`. */
 enum xp_memcpy_kind { XP_COPY_HTOD, XP_COPY_DTOH, XP_COPY_DTOD, XP_COPY_HTOH, XP_COPY_PTOP, XP_COPY_UNKNOWN, XP_COPY_KIND_COUNT };
 extern const char *const xp_memcpy_kind_names[XP_COPY_KIND_COUNT];
-
-enum xp_event_flag {
-	XP_EVF_COMPAT = 1,    /* 32-bit system call */
-	XP_EVF_GOROUTINE = 2, /* host.key is a goroutine pointer: stack_nested pairs by it, without the stack-pointer rule */
-	XP_EVF_HAS_SP = 4,    /* host.sp is valid */
-	XP_EVF_CONTINUES = 8, /* collected only to follow restarted syscalls; no selector names it (contract 9.1 rule 5) */
-	XP_EVF_NO_CONTEXT = 16,
-	XP_EVF_NO_CORRELATION = 32,
-	XP_EVF_NO_STREAM = 64,
-	XP_EVF_NO_DEVICE = 128,
-	XP_EVF_GRAPH_NODE = 256,      /* gpu.node is valid */
-	XP_EVF_GRAPH_LAUNCH = 512,    /* API event: launches a graph */
-	XP_EVF_LAUNCH_UNKNOWN = 1024, /* launch_link: unknown */
-	XP_EVF_INVALID_TIME = 2048,   /* excluded before correlation, counted (contract 9) */
-	XP_EVF_GRAPH_PREDATES = 4096,
-	XP_EVF_SYNTHETIC = 8192,
-	XP_EVF_NO_RESULT = 16384, /* syscall exit of an input file without return_value */
-	XP_EVF_ARGS = 32768,	  /* detail is the place of a system call's six registers, see xp_store_args */
-};
 
 /* Which of the three sub-objects of contract 10.1 an event of this type carries. */
 enum xp_event_group { XP_GROUP_HOST, XP_GROUP_CUDA, XP_GROUP_NVTX };
