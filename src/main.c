@@ -45,6 +45,7 @@ static void catch_signals(void)
 	for (size_t i = 0; i < XP_LEN(signals); i++)
 		sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file over RLIMIT_FSIZE is a write that fails, not our end */
 }
 
 static void block_signals(void)
