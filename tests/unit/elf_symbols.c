@@ -26,7 +26,7 @@ static void same_functions_in_every_shape(void **state)
 		xp_auto(xp_elf_close) struct xp_elf *elf = open_target(shapes[i].name);
 		xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
 		struct xp_symbols_found found = find_all(elf, arena, "twin", false);
-		uint64_t offset, back, vaddr = address_of(elf, "many_ways");
+		uint64_t offset, back = 0, vaddr = address_of(elf, "many_ways");
 		struct xp_extent extent;
 
 		assert_int_equal(xp_elf_symbol_source(elf), shapes[i].source);
