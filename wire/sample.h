@@ -35,7 +35,7 @@ struct xp_rec_sample {
 	__u8 kind;   /* XP_SAMPLE_CPU or _BLOCK */
 	__u8 flags;  /* XP_SAMPLE_* bits */
 	__u8 python; /* XP_PYTHON_* */
-	__u8 pad;
+	__u8 where;  /* BLOCK: XP_BLOCK_* of wire/sched.h */
 	__u64 t_ns;	  /* CLOCK_MONOTONIC */
 	__u32 pid, tid;	  /* as the tool sees them */
 	__u64 ip, sp, bp; /* user registers */
@@ -43,7 +43,7 @@ struct xp_rec_sample {
 	__u32 stack_bytes;
 	__u64 block_ns; /* BLOCK: how long the thread was off the CPU in this call */
 	__u32 nr;	/* BLOCK: system call number */
-	__u32 pad2;
+	__u32 compat;	/* BLOCK: the number is of the 32-bit table */
 	char comm[16];
 };
 XP_WIRE_SIZE(struct xp_rec_sample, 88);
