@@ -4,7 +4,7 @@
  * ring, per-CPU counters that account for every tick. Ticks of one CPU do not nest, so a CPU's scratch and counters are its own.
  */
 #include "filter.h"
-#include "sample_record.h"
+#include "python_walk.h"
 
 #include <linux/bpf_perf_event.h>
 

@@ -5,7 +5,7 @@
 #define XP_BPF_SCHED_STATE_H
 
 #include "filter.h"
-#include "sample_record.h"
+#include "python_walk.h"
 #include "wire/sched.h"
 
 #define ENOSYS 38

@@ -23,6 +23,7 @@ struct xp_sampler_config {
 	const struct xp_regex *threads;	       /* name filter, borrowed; NULL: every thread */
 	const struct xp_python_layout *python; /* copied; NULL or version 0: no Python frames */
 	bool perf_only;			       /* tests: take the fallback although BPF works */
+	bool unrolled;			       /* tests: load the program as for kernels without bpf_loop */
 };
 
 /*

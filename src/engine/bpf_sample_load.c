@@ -39,7 +39,7 @@ static bool is_plausible(const struct xp_python_layout *layout)
 	       layout->frame_owner < word_max + 8 && layout->frame_is_entry < word_max + 8;
 }
 
-static int configure_python(struct xp_sample *skel, const struct xp_python_layout *layout, struct xp_err *reterr)
+static int configure_python(struct xp_sample *skel, const struct xp_python_layout *layout, bool unrolled, struct xp_err *reterr)
 {
 	bool wanted = layout && layout->version;
 
@@ -47,7 +47,7 @@ static int configure_python(struct xp_sample *skel, const struct xp_python_layou
 		return xp_fail(reterr, XP_E_INTERNAL, "the layout of Python frames has an offset outside of a frame");
 	if (wanted) {
 		skel->rodata->xp_python = *layout;
-		skel->rodata->xp_has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+		skel->rodata->xp_has_loop = !unrolled && libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 		return 0;
 	}
 	int r = bpf_map__set_max_entries(skel->maps.xp_python_threads, 1);
@@ -67,7 +67,7 @@ static int configure(struct xp_sampler *sampler, const struct xp_sampler_config 
 		return xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "sample ring");
 	skel->rodata->xp_wake_bytes = bytes / WAKE_FRACTION;
 	skel->rodata->xp_by_name = !!config->threads;
-	r = configure_python(skel, config->python, reterr);
+	r = configure_python(skel, config->python, config->unrolled, reterr);
 	return r ? r : xp_bpf_set_target(skel->obj, config->pid, reterr);
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The newest frame of the current thread. In: the runtime of xp_python and the thread's FS base. Out: walk->frame, or 0. */
+#ifndef XP_BPF_PYTHON_THREAD_H
+#define XP_BPF_PYTHON_THREAD_H
+
+#include "python_state.h"
+
+/*
+ * One step over the interpreters and their thread states, newest first. A thread may have a state in several: the one that runs code is
+ * meant. 1: the search ends here.
+ */
+static long python_search_step(__u32 i, void *arg)
+{
+	struct python_walk *walk = python_place();
+
+	if (!walk || walk->failed || (!walk->tstate && !walk->interp))
+		return 1;
+	if (!walk->tstate) {
+		walk->tstate = python_word(walk, walk->interp + xp_python.interp_threads_head);
+		walk->interp = python_word(walk, walk->interp + xp_python.interp_next);
+		return 0;
+	}
+	if (python_word(walk, walk->tstate + xp_python.tstate_thread_id) == walk->fs_base) {
+		walk->found = walk->tstate;
+		walk->frame = python_frame_of(walk, walk->tstate);
+		if (walk->frame)
+			return 1;
+	}
+	walk->tstate = python_word(walk, walk->tstate + xp_python.tstate_next);
+	return 0;
+}
+
+static __always_inline void python_search(struct python_walk *walk, __u64 first)
+{
+	walk->interp = first;
+	walk->tstate = 0;
+	if (xp_has_loop)
+		bpf_loop(PYTHON_STATES_MAX, python_search_step, NULL, 0);
+	else
+		for (__u32 i = 0; i < PYTHON_STATES_UNROLLED && !python_search_step(i, NULL); i++)
+			;
+	if (!walk->frame && (walk->tstate || walk->interp))
+		walk->failed = 1;
+}
+
+/*
+ * Sets walk->frame to the thread's newest frame, 0 when it runs no Python. New thread states and interpreters come to the head of their
+ * lists, so a thread without a state is looked for again only when the head is another one.
+ */
+static __always_inline void python_start(struct python_walk *walk)
+{
+	__u64 first = python_word(walk, xp_python.runtime + xp_python.interpreters_head);
+	__u64 newest = first ? python_word(walk, first + xp_python.interp_threads_head) : 0;
+	__u64 others = first ? python_word(walk, first + xp_python.interp_next) : 0;
+	struct python_known known = {}, *found = bpf_map_lookup_elem(&xp_python_threads, &walk->fs_base);
+
+	if (!first || walk->failed)
+		return;
+	if (found && !others) {
+		known = *found;
+		if (known.tstate && python_word(walk, known.tstate + xp_python.tstate_thread_id) == walk->fs_base) {
+			walk->frame = python_frame_of(walk, known.tstate);
+			return;
+		}
+		walk->failed = 0; /* a state that is gone cannot be read: look again */
+		if (!known.tstate && known.newest == newest)
+			return;
+	}
+	python_search(walk, first);
+	if (walk->failed)
+		return;
+	known.tstate = walk->found;
+	known.newest = newest;
+	bpf_map_update_elem(&xp_python_threads, &walk->fs_base, &known, BPF_ANY);
+}
+
+#endif
