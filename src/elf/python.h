@@ -32,8 +32,9 @@ const struct xp_python_layout *xp_python_layout(const struct xp_python *python);
 struct xp_python_frame {
 	const char *qualname, *source_path;
 	struct xp_opt_u32 line;
-	bool shim;  /* C-stack shim or entry trampoline: a boundary between native evaluations, not shown */
-	bool entry; /* last Python frame of its native evaluation */
+	bool shim;   /* a boundary between native evaluations (3.12+), not shown; has no names */
+	bool entry;  /* last Python frame of its native evaluation (before 3.12) */
+	bool hidden; /* the interpreter's own helper, as behind a specialised call of a class: not shown, no boundary */
 };
 /*
  * Makes the n frames of one stack readable, in one system call where their code objects are known. Cached by code object and instruction;
@@ -48,7 +49,9 @@ bool xp_python_frame_read(struct xp_python *python, const struct xp_rec_python_f
  * offset of the start) finds a cold part without a name; symbol may be NULL.
  */
 bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const char *module_path, struct xp_opt_u64 function_offset);
-/* True for the interpreter's own call plumbing, which a mixed stack hides. */
+/* True for a part of the loop that stands on top of it (3.14 compiled with tail calls: one function an instruction). */
+bool xp_python_is_handler(const struct xp_python *python, const char *symbol, const char *module_path);
+/* True for the interpreter's own call plumbing, which a mixed stack hides, and for what has no name in a stripped interpreter. */
 bool xp_python_is_plumbing(const struct xp_python *python, const char *symbol, const char *module_path);
 /*
  * Frames of a thread that is known not to run (blocked): read from outside, leaf first. The caller checks that the thread did not run

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fault: new or patched CPythons gave garbage or no frames. Every Python of the machine: frames of blocked threads are what it says itself. */
+#include "pythons.h"
+
+#include "elf/python.h"
+
+enum { FRAMES_MAX = 512, THREADS_SAID = 11, LINE_BYTES = 4096 };
+
+struct read_frames {
+	struct xp_python_frame at[FRAMES_MAX];
+	size_t n;
+};
+
+/* The frames that are shown. */
+static void read_thread(struct xp_python *python, uint32_t tid, struct read_frames *ret_frames)
+{
+	static struct xp_rec_python_frame records[FRAMES_MAX];
+	static struct xp_python_frame frames[FRAMES_MAX];
+	size_t n = xp_python_walk_blocked(python, tid, records, FRAMES_MAX);
+
+	ret_frames->n = 0;
+	if (!xp_python_frames_read(python, records, n, frames))
+		fail_msg("CPython %s: a frame of thread %u has no code object", xp_python_version(python), tid);
+	for (size_t i = 0; i < n; i++)
+		if (!frames[i].shim && !frames[i].hidden)
+			ret_frames->at[ret_frames->n++] = frames[i];
+}
+
+static void expect_frame(const struct xp_python *python, const struct read_frames *frames, size_t i, char *said)
+{
+	char *rest = said;
+	const char *name = strsep(&rest, "\t"), *path = strsep(&rest, "\t");
+	uint32_t line = (uint32_t)strtoul(rest, NULL, 10);
+
+	if (i >= frames->n)
+		fail_msg("CPython %s: frame %zu, %s line %u, is missing", xp_python_version(python), i, name, line);
+	const struct xp_python_frame *frame = &frames->at[i];
+	if (strcmp(frame->qualname, name) || strcmp(frame->source_path, path) || !frame->line.set || frame->line.v != line)
+		fail_msg("CPython %s: frame %zu is %s (%s:%u), the interpreter says %s (%s:%u)", xp_python_version(python), i,
+			 frame->qualname, frame->source_path, frame->line.set ? frame->line.v : 0, name, path, line);
+}
+
+/* Returns how many frames agreed; threads are counted in *ret_threads. */
+static size_t compare(struct xp_python *python, FILE *said, size_t *ret_threads)
+{
+	static struct read_frames frames;
+	char text[LINE_BYTES];
+	size_t at = 0, total = 0;
+
+	frames.n = 0;
+	*ret_threads = 0;
+	while (fgets(text, sizeof(text), said)) {
+		text[strcspn(text, "\n")] = '\0';
+		if (text[0] == 'F') {
+			expect_frame(python, &frames, at++, text + 2);
+			total++;
+			continue;
+		}
+		assert_int_equal(at, frames.n); /* the thread before: no frame more than it said */
+		if (text[0] != 'T')
+			break;
+		read_thread(python, (uint32_t)strtoul(text + 2, NULL, 10), &frames);
+		at = 0;
+		(*ret_threads)++;
+	}
+	return total;
+}
+
+/* All that the script says, read before anything is looked at: then its threads sleep. */
+static FILE *hear(struct script *script)
+{
+	char text[LINE_BYTES];
+	FILE *said = tmpfile();
+
+	do {
+		if (!fgets(text, sizeof(text), script->out))
+			fail_msg("the script ended early");
+		fputs(text, said);
+	} while (strcmp(text, "READY\n") != 0);
+	usleep(50000); /* READY is written before the main thread sleeps */
+	rewind(said);
+	return said;
+}
+
+/* Names of releases as in "3.11.7"; the ones seen are marked. */
+static void check_one(const char *path, bool *seen)
+{
+	struct script script = start_script(path, XP_SOURCE_DIR "/tests/targets/python_frames.py", "--sub");
+	FILE *said = hear(&script);
+	struct xp_target *target;
+	struct xp_python *python;
+	xp_auto_err err = { 0 };
+	size_t threads;
+	unsigned minor;
+
+	assert_int_equal(xp_target_open((uint32_t)script.pid, NULL, &target, &err), 0);
+	assert_int_equal(xp_python_open(target, &python, &err), 0);
+	if (xp_python_status(python) != XP_PYTHON_ACTIVE)
+		fail_msg("%s: %s, %s", path, xp_python_status_names[xp_python_status(python)], xp_python_why(python));
+	assert_int_equal(sscanf(xp_python_version(python), "3.%u.", &minor), 1);
+	seen[minor - 8] = true;
+	size_t total = compare(python, said, &threads);
+	assert_int_equal(threads, THREADS_SAID);
+	assert_int_equal(compare((rewind(said), python), said, &threads), total); /* out of the caches */
+	printf("%s: CPython %s, %zu threads, %zu frames\n", path, xp_python_version(python), threads, total);
+	xp_python_free(python);
+	xp_target_close(target);
+	fclose(said);
+	stop_script(&script);
+}
+
+static bool is_known_release(const char *path)
+{
+	unsigned major = 0, minor = 0;
+
+	return sscanf(strrchr(path, '/') + 1, "python%u.%u", &major, &minor) == 2 && major == 3 && minor >= 8 && minor <= 14;
+}
+
+static void every_python(void **state)
+{
+	struct pythons pythons;
+	bool seen[RELEASES] = { false };
+
+	find_pythons(&pythons);
+	for (size_t i = 0; i < pythons.n; i++)
+		if (is_known_release(pythons.path[i]))
+			check_one(pythons.path[i], seen);
+	for (unsigned i = 0; i < RELEASES; i++)
+		if (!seen[i])
+			printf("SKIP: no Python 3.%u on this machine (XP_PYTHONS names others)\n", i + 8);
+}
+
+/* Older ones are refused by their number, and nothing is read of them. */
+static void too_old(void **state)
+{
+	struct pythons pythons;
+	size_t n = 0;
+
+	find_pythons(&pythons);
+	for (size_t i = 0; i < pythons.n; i++) {
+		struct xp_target *target;
+		struct xp_python *python;
+		xp_auto_err err = { 0 };
+		struct xp_rec_python_frame frame;
+
+		if (is_known_release(pythons.path[i]))
+			continue;
+		struct script script = start_script(pythons.path[i], XP_SOURCE_DIR "/tests/targets/python_ready.py", "");
+		char text[8];
+		assert_non_null(fgets(text, sizeof(text), script.out));
+		assert_int_equal(xp_target_open((uint32_t)script.pid, NULL, &target, &err), 0);
+		assert_int_equal(xp_python_open(target, &python, &err), 0);
+		assert_int_equal(xp_python_status(python), XP_PYTHON_UNSUPPORTED);
+		assert_non_null(strstr(xp_python_why(python), xp_python_version(python)));
+		assert_int_equal(xp_python_layout(python)->version, 0);
+		assert_int_equal(xp_python_walk_blocked(python, (uint32_t)script.pid, &frame, 1), 0);
+		printf("%s: %s\n", pythons.path[i], xp_python_why(python));
+		xp_python_free(python);
+		xp_target_close(target);
+		stop_script(&script);
+		n++;
+	}
+	if (!n) {
+		printf("SKIP: no Python older than 3.8 on this machine\n");
+		skip();
+	}
+}
+
+static void not_python(void **state)
+{
+	struct xp_target *target;
+	struct xp_python *python;
+	xp_auto_err err = { 0 };
+
+	assert_int_equal(xp_target_open((uint32_t)getpid(), NULL, &target, &err), 0);
+	assert_int_equal(xp_python_open(target, &python, &err), 0);
+	assert_int_equal(xp_python_status(python), XP_PYTHON_NOT_DETECTED);
+	assert_null(xp_python_version(python));
+	assert_null(xp_python_why(python));
+	xp_python_free(python);
+	xp_target_close(target);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_python),
+		cmocka_unit_test(too_old),
+		cmocka_unit_test(not_python),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
