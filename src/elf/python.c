@@ -29,8 +29,12 @@ bool xp_python_peek_word(const struct xp_python *python, uint64_t address, uint6
 
 static struct xp_python_release release_of_hex(uint64_t hex)
 {
-	return (struct xp_python_release){ .major = hex >> 24 & 255, .minor = hex >> 16 & 255, .micro = hex >> 8 & 255,
-					   .level = hex >> 4 & 15, .serial = hex & 15, .micro_known = true };
+	return (struct xp_python_release){ .major = hex >> 24 & 255,
+					   .minor = hex >> 16 & 255,
+					   .micro = hex >> 8 & 255,
+					   .level = hex >> 4 & 15,
+					   .serial = hex & 15,
+					   .micro_known = true };
 }
 
 /* Py_Version, else the runtime's table of offsets, else what the file says. */
@@ -67,9 +71,7 @@ static void judge(struct xp_python *python, const struct xp_python_place *place)
 /* The first that runs counts; else one that cannot be read, which must be told, before one that is only loaded. */
 static bool is_better(const struct xp_python *candidate, const struct xp_python *best)
 {
-	static const int rank[XP_PYTHON_STATUS_COUNT] = {
-		[XP_PYTHON_INACTIVE] = 1, [XP_PYTHON_UNSUPPORTED] = 2, [XP_PYTHON_ACTIVE] = 3
-	};
+	static const int rank[XP_PYTHON_STATUS_COUNT] = { [XP_PYTHON_INACTIVE] = 1, [XP_PYTHON_UNSUPPORTED] = 2, [XP_PYTHON_ACTIVE] = 3 };
 
 	return rank[candidate->status] > rank[best->status];
 }
@@ -90,6 +92,16 @@ static void choose(struct xp_python *python, const struct xp_python_place *place
 		python->layout = (struct xp_python_layout){ 0 };
 }
 
+/* An interpreter without a runtime that could be found: older than 3.7, or its file cannot be opened. */
+static void refuse_named(struct xp_python *python, const struct xp_python_release *named)
+{
+	python->status = XP_PYTHON_UNSUPPORTED;
+	python->version = xp_python_release_text(python->arena, named);
+	if (xp_python_lay_out(python, named))
+		python->why =
+			xp_arena_fmt(python->arena, "CPython %s: its runtime was not found, or its file cannot be opened", python->version);
+}
+
 int xp_python_open(struct xp_target *target, struct xp_python **ret_python, struct xp_err *reterr)
 {
 	struct xp_python_place places[PLACES_MAX];
@@ -99,13 +111,11 @@ int xp_python_open(struct xp_target *target, struct xp_python **ret_python, stru
 
 	python->arena = arena;
 	python->target = target;
+	python->status = XP_PYTHON_NOT_DETECTED;
 	size_t n = xp_python_find(target, arena, places, PLACES_MAX, &named);
 	choose(python, places, n);
-	if (!n && named.major) {
-		python->status = XP_PYTHON_UNSUPPORTED;
-		python->version = xp_python_release_text(arena, &named);
-		python->why = xp_arena_fmt(arena, "CPython %s: its file has no runtime that is known, or cannot be opened", python->version);
-	}
+	if (!n && named.major)
+		refuse_named(python, &named);
 	*ret_python = python;
 	return 0;
 }

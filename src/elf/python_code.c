@@ -163,7 +163,7 @@ static struct xp_opt_u32 find_line(struct xp_python *python, const struct code *
 	if (python->lines.n >= LINES_MAX)
 		xp_map_clear(&python->lines);
 	uint64_t *slot = xp_map_at(&python->lines, key, NULL, NULL, &new);
-	if (new && decode_line(python, code, offset_of(python, code, instr), &line.v))
+	if (new &&decode_line(python, code, offset_of(python, code, instr), &line.v))
 		*slot = (uint64_t)line.v << 1 | 1;
 	line.set = *slot & 1;
 	line.v = (uint32_t)(*slot >> 1);

@@ -14,12 +14,12 @@ struct known {
 };
 
 /* What 3.8 and 3.9 share; 3.10 keeps f_lasti elsewhere and has another line table. */
-#define OLD_WALK(next, head, lasti) \
+#define OLD_WALK(next, head, lasti)                                                                                      \
 	.interpreters_head = 32, .interp_next = 0, .interp_threads_head = head, .tstate_next = next, .tstate_frame = 24, \
 	.tstate_thread_id = 176, .frame_back = 24, .frame_code = 32, .frame_instr = lasti, .instr_is_int = 1
-#define OLD_OBJECTS(format) \
+#define OLD_OBJECTS(format)                                                                                                  \
 	.object_type = 8, .type_name = 24, .interp_of_tstate = 16, .file = 104, .name = 112, .first_line = 40, .lines = 120, \
-	.bytes_size = 16, .bytes_data = 32, .text_length = 16, .text_state = 32, .text_ascii = 48, .text_compact = 72, \
+	.bytes_size = 16, .bytes_data = 32, .text_length = 16, .text_state = 32, .text_ascii = 48, .text_compact = 72,       \
 	.line_format = format
 
 static const struct known known[] = {
@@ -27,18 +27,64 @@ static const struct known known[] = {
 	{ 9, { OLD_WALK(8, 8, 104) }, { OLD_OBJECTS(XP_PYTHON_LNOTAB) } },
 	{ 10, { OLD_WALK(8, 8, 96) }, { OLD_OBJECTS(XP_PYTHON_LINETABLE) } },
 	{ 11,
-	  { .interpreters_head = 40, .interp_threads_head = 16, .tstate_next = 8, .tstate_frame = 56, .tstate_thread_id = 152,
-	    .tstate_native_id = 160, .has_cframe = 1, .cframe_frame = 8, .frame_back = 48, .frame_code = 32, .frame_instr = 56,
-	    .frame_owner = 69, .has_owner = 1, .frame_is_entry = 68 },
-	  { .object_type = 8, .type_name = 24, .interp_of_tstate = 16, .file = 112, .name = 120, .qualname = 128, .first_line = 72,
-	    .lines = 136, .bytecode = 184, .bytes_size = 16, .bytes_data = 32, .text_length = 16, .text_state = 32, .text_ascii = 48,
-	    .text_compact = 72, .line_format = XP_PYTHON_LOCATIONS } },
+	  { .interpreters_head = 40,
+	    .interp_threads_head = 16,
+	    .tstate_next = 8,
+	    .tstate_frame = 56,
+	    .tstate_thread_id = 152,
+	    .tstate_native_id = 160,
+	    .has_cframe = 1,
+	    .cframe_frame = 8,
+	    .frame_back = 48,
+	    .frame_code = 32,
+	    .frame_instr = 56,
+	    .frame_owner = 69,
+	    .has_owner = 1,
+	    .frame_is_entry = 68 },
+	  { .object_type = 8,
+	    .type_name = 24,
+	    .interp_of_tstate = 16,
+	    .file = 112,
+	    .name = 120,
+	    .qualname = 128,
+	    .first_line = 72,
+	    .lines = 136,
+	    .bytecode = 184,
+	    .bytes_size = 16,
+	    .bytes_data = 32,
+	    .text_length = 16,
+	    .text_state = 32,
+	    .text_ascii = 48,
+	    .text_compact = 72,
+	    .line_format = XP_PYTHON_LOCATIONS } },
 	{ 12,
-	  { .interpreters_head = 40, .interp_threads_head = 72, .tstate_next = 8, .tstate_frame = 56, .tstate_thread_id = 136,
-	    .tstate_native_id = 144, .has_cframe = 1, .frame_back = 8, .frame_instr = 56, .frame_owner = 70, .has_owner = 1 },
-	  { .object_type = 8, .type_name = 24, .interp_of_tstate = 16, .file = 112, .name = 120, .qualname = 128, .first_line = 68,
-	    .lines = 136, .bytecode = 192, .bytes_size = 16, .bytes_data = 32, .text_length = 16, .text_state = 32, .text_ascii = 40,
-	    .text_compact = 56, .line_format = XP_PYTHON_LOCATIONS } },
+	  { .interpreters_head = 40,
+	    .interp_threads_head = 72,
+	    .tstate_next = 8,
+	    .tstate_frame = 56,
+	    .tstate_thread_id = 136,
+	    .tstate_native_id = 144,
+	    .has_cframe = 1,
+	    .frame_back = 8,
+	    .frame_instr = 56,
+	    .frame_owner = 70,
+	    .has_owner = 1 },
+	  { .object_type = 8,
+	    .type_name = 24,
+	    .interp_of_tstate = 16,
+	    .file = 112,
+	    .name = 120,
+	    .qualname = 128,
+	    .first_line = 68,
+	    .lines = 136,
+	    .bytecode = 192,
+	    .bytes_size = 16,
+	    .bytes_data = 32,
+	    .text_length = 16,
+	    .text_state = 32,
+	    .text_ascii = 40,
+	    .text_compact = 56,
+	    .line_format = XP_PYTHON_LOCATIONS } },
 };
 
 /* One offset that the runtime publishes: where it stands (3.13, 3.14), the size word of its group, and where it goes. */
@@ -48,10 +94,14 @@ struct published {
 	bool in_objects; /* else in the walk's layout */
 	uint16_t member;
 };
-#define WALK(a, b, group_a, group_b, bytes, field) \
-	{ { a, b }, { group_a, group_b }, bytes, false, offsetof(struct xp_python_layout, field) }
-#define OBJECT(a, b, group_a, group_b, bytes, field) \
-	{ { a, b }, { group_a, group_b }, bytes, true, offsetof(struct xp_python_objects, field) }
+#define WALK(a, b, group_a, group_b, bytes, field)                                                     \
+	{                                                                                              \
+		{ a, b }, { group_a, group_b }, bytes, false, offsetof(struct xp_python_layout, field) \
+	}
+#define OBJECT(a, b, group_a, group_b, bytes, field)                                                   \
+	{                                                                                              \
+		{ a, b }, { group_a, group_b }, bytes, true, offsetof(struct xp_python_objects, field) \
+	}
 
 static const struct published published[] = {
 	WALK(40, 40, 24, 24, 8, interpreters_head),
@@ -150,7 +200,8 @@ bool xp_python_lay_out(struct xp_python *python, const struct xp_python_release 
 		python->layout = known[release->minor - OLDEST].walk;
 		python->objects = known[release->minor - OLDEST].objects;
 	}
-	if (xp_python_code_bytes(&python->objects) > XP_PYTHON_CODE_BYTES_MAX || xp_python_frame_bytes(&python->layout) > XP_PYTHON_FRAME_BYTES_MAX)
+	if (xp_python_code_bytes(&python->objects) > XP_PYTHON_CODE_BYTES_MAX ||
+	    xp_python_frame_bytes(&python->layout) > XP_PYTHON_FRAME_BYTES_MAX)
 		return refuse(python, release, "has larger frames or code objects than any known build");
 	python->layout.version = release->major << 8 | release->minor;
 	python->layout.runtime = python->place.runtime;

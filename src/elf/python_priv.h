@@ -24,7 +24,7 @@ enum {
 struct xp_python_objects {
 	uint32_t object_type, type_name;
 	uint32_t interp_of_tstate;
-	uint32_t file, name, qualname; /* in a code object; qualname 0: it has none (before 3.11) */
+	uint32_t file, name, qualname;	      /* in a code object; qualname 0: it has none (before 3.11) */
 	uint32_t first_line, lines, bytecode; /* bytecode 0: instructions are told as offsets already (before 3.11) */
 	uint32_t bytes_size, bytes_data;
 	uint32_t text_length, text_state, text_ascii, text_compact; /* the last two: where characters begin */
@@ -41,8 +41,8 @@ struct xp_python_release {
 /* A mapped file that has a runtime. */
 struct xp_python_place {
 	const char *path;
-	uint64_t runtime, code_type, hex; /* run-time addresses of _PyRuntime, PyCode_Type and Py_Version; 0: no such symbol */
-	struct xp_python_release release; /* by file name or text; Py_Version and the debug offsets say it better */
+	uint64_t runtime, code_type, hex;  /* run-time addresses of _PyRuntime, PyCode_Type and Py_Version; 0: no such symbol */
+	struct xp_python_release release;  /* by file name or text; Py_Version and the debug offsets say it better */
 	uint64_t cold[XP_PYTHON_COLD_MAX]; /* file offsets of the evaluation loop's parts outside its symbol */
 	size_t n_cold;
 	bool tail_calls; /* the loop is one function an instruction (3.14) */
@@ -59,9 +59,9 @@ struct xp_python {
 	uint64_t code_type; /* 0: not seen yet */
 	bool pthread_known;
 	uint32_t pthread_tid; /* where the C library keeps the thread id behind a pthread id */
-	struct xp_map texts; /* by hash -> const char *, each text once */
-	struct xp_map codes; /* by address -> struct code * of python_code.c */
-	struct xp_map lines; /* by code and instruction */
+	struct xp_map texts;  /* by hash -> const char *, each text once */
+	struct xp_map codes;  /* by address -> struct code * of python_code.c */
+	struct xp_map lines;  /* by code and instruction */
 	uint32_t n_codes;
 };
 

@@ -16,7 +16,7 @@ struct xp_stack_parts {
 	enum xp_unwind_end end;		      /* of the native part */
 	const struct xp_python_frame *python; /* by xp_python_frames_read */
 	size_t n_python;
-	bool python_deep;		      /* its outermost frames are missing (XP_PYTHON_DEEP) */
+	bool python_deep; /* its outermost frames are missing (XP_PYTHON_DEEP) */
 };
 
 /* One native or kernel address as a frame; borrows its texts. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fault: new or patched CPythons gave garbage or no frames. Every Python of the machine: frames of blocked threads are what it says itself. */
+/* Fault: new or patched CPythons gave garbage or no frames. Every Python of the machine: frames of blocked threads are what it says itself.
+ */
 #include "pythons.h"
 
 #include "elf/python.h"

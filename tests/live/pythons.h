@@ -40,9 +40,12 @@ static inline void add_pythons(struct pythons *pythons, const char *pattern)
 static inline void find_pythons(struct pythons *ret_pythons)
 {
 	static const char *const places[] = {
-		"/usr/bin/python[23].[0-9]",	    "/usr/bin/python3.1[0-9]",
-		"/usr/local/bin/python[23].[0-9]",  "/usr/local/bin/python3.1[0-9]",
-		"~/.pyenv/versions/*/bin/python[23].[0-9]", "~/.pyenv/versions/*/bin/python3.1[0-9]",
+		"/usr/bin/python[23].[0-9]",
+		"/usr/bin/python3.1[0-9]",
+		"/usr/local/bin/python[23].[0-9]",
+		"/usr/local/bin/python3.1[0-9]",
+		"~/.pyenv/versions/*/bin/python[23].[0-9]",
+		"~/.pyenv/versions/*/bin/python3.1[0-9]",
 	};
 	char *named = strdup(getenv("XP_PYTHONS") ? getenv("XP_PYTHONS") : ""), *rest = named;
 
