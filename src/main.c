@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/lost_page.h"
 #include "cmd/emit.h"
 #include "cmd/flags.h"
 #include "collect/collector.h"
@@ -45,6 +46,7 @@ static void catch_signals(void)
 	for (size_t i = 0; i < XP_LEN(signals); i++)
 		sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	xp_lost_pages_read_as_zero();
 	signal(SIGXFSZ, SIG_IGN); /* a file over RLIMIT_FSIZE is a write that fails, not our end */
 }
 
