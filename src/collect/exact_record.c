@@ -64,10 +64,10 @@ static void fill_event(const struct xp_exact *exact, struct xp_event *event, uin
 /* Side storage is taken only for events that are kept. */
 static void keep_arguments(struct xp_store *store, struct xp_event *event, const struct xp_rec_syscall_entry *record)
 {
-	struct xp_event_detail *detail;
+	uint64_t args[XP_LEN(record->args)];
 
-	event->detail = xp_store_detail_new(store, &detail);
-	memcpy(detail->args, record->args, sizeof(detail->args));
+	memcpy(args, record->args, sizeof(args));
+	xp_store_set_args(store, event, args);
 }
 
 static bool is_orphan(struct xp_exact *exact, const struct xp_event *event)

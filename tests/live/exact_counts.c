@@ -216,7 +216,7 @@ static void syscall_pairs(void **state)
 
 	const struct xp_event *events = xp_store_events(xp_exact_store(c.exact));
 
-	assert_int_equal(xp_store_detail(xp_exact_store(c.exact), &events[2])->args[0], 1);
+	assert_int_equal(xp_store_args(xp_exact_store(c.exact), &events[2])[0], 1);
 	assert_int_equal(events[3].host.result, getpid());
 	end_capture(&c);
 }
