@@ -245,7 +245,7 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 	sampler->threads = config->threads;
 	int r = config->perf_only ? -XP_E_PERMISSION_DENIED : new_bpf(sampler, config, &refused);
 
-	if (r && r != -XP_E_PERMISSION_DENIED)
+	if (r && r != -XP_E_PERMISSION_DENIED && refused.sys_errno != ENOSYS) /* ENOSYS: some containers hide bpf(2) so */
 		return xp_err_move(reterr, &refused);
 	if (r)
 		r = xp_perf_ring_new(config, &sampler->perf, reterr);

@@ -59,15 +59,21 @@ int xp_perf_ring_new(const struct xp_sampler_config *config, struct xp_perf_ring
 	return 0;
 }
 
+static void close_rings(struct xp_perf_ring *ring)
+{
+	for (size_t i = 0; i < ring->n_cpus; i++) {
+		munmap(ring->cpus[i].page, ring->cpus[i].map_bytes);
+		close(ring->cpus[i].fd);
+	}
+	ring->n_cpus = 0;
+}
+
 void xp_perf_ring_free(struct xp_perf_ring *ring)
 {
 	if (!ring)
 		return;
 	xp_perf_ring_detach(ring);
-	for (size_t i = 0; i < ring->n_cpus; i++) {
-		munmap(ring->cpus[i].page, ring->cpus[i].map_bytes);
-		close(ring->cpus[i].fd);
-	}
+	close_rings(ring);
 	xp_map_done(&ring->tids);
 	free(ring->names);
 	free(ring->cpus);
@@ -76,32 +82,29 @@ void xp_perf_ring_free(struct xp_perf_ring *ring)
 	free(ring);
 }
 
-/* Halves the rings that are still to come until one fits. */
+static int fail_locked(struct xp_perf_ring *ring, const struct xp_perf_cpu *cpu, struct xp_err *reterr)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	xp_fail_call(reterr, XP_E_RESOURCE_LIMIT, EPERM, "mmap", "sample ring of CPU %d", cpu->cpu);
+	xp_err_limit(reterr, "RLIMIT_MEMLOCK", limit.rlim_cur, 0, UINT64_MAX);
+	xp_err_say(reterr, "the locked memory limit (RLIMIT_MEMLOCK, ulimit -l) leaves no room for a sample ring of CPU %d", cpu->cpu);
+	xp_err_hint(reterr, "raise `ulimit -l` or the sysctl kernel.perf_event_mlock_kb");
+	return -XP_E_RESOURCE_LIMIT;
+}
+
 static int map_ring(struct xp_perf_ring *ring, int fd, struct xp_perf_cpu *cpu, struct xp_err *reterr)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *map = MAP_FAILED;
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE) + ring->data_bytes;
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	for (; ring->data_bytes >= DATA_BYTES_MIN; ring->data_bytes /= 2) {
-		map = mmap(NULL, page + ring->data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (map != MAP_FAILED || (errno != EPERM && errno != ENOMEM))
-			break;
-	}
-	if (map == MAP_FAILED && errno == EPERM) {
-		struct rlimit limit = { 0 };
-
-		getrlimit(RLIMIT_MEMLOCK, &limit);
-		xp_fail_call(reterr, XP_E_RESOURCE_LIMIT, EPERM, "mmap", "sample ring of CPU %d", cpu->cpu);
-		xp_err_limit(reterr, "RLIMIT_MEMLOCK", limit.rlim_cur, (ring->data_bytes * 2 + page) * ring->n_cpus, UINT64_MAX);
-		xp_err_say(reterr, "the locked memory limit (RLIMIT_MEMLOCK, ulimit -l) leaves no room for a sample ring of CPU %d",
-			   cpu->cpu);
-		xp_err_hint(reterr, "raise `ulimit -l` or the sysctl kernel.perf_event_mlock_kb");
-		return -XP_E_RESOURCE_LIMIT;
-	}
+	if (map == MAP_FAILED && errno == EPERM)
+		return fail_locked(ring, cpu, reterr);
 	if (map == MAP_FAILED)
 		return xp_fail_sys(reterr, errno, "mmap", "sample ring of CPU %d", cpu->cpu);
 	cpu->page = map;
-	cpu->map_bytes = page + ring->data_bytes;
+	cpu->map_bytes = bytes;
 	return 0;
 }
 
@@ -132,10 +135,26 @@ static int open_rings(struct xp_perf_ring *ring, struct xp_err *reterr)
 	return 0;
 }
 
+/* What is locked is shared by all rings, so all of them get smaller until they fit. */
+static int open_rings_that_fit(struct xp_perf_ring *ring, struct xp_err *reterr)
+{
+	int r;
+
+	for (;;) {
+		r = open_rings(ring, reterr);
+		if (r != -XP_E_RESOURCE_LIMIT || ring->data_bytes / 2 < DATA_BYTES_MIN)
+			break;
+		close_rings(ring);
+		xp_err_done(reterr);
+		ring->data_bytes /= 2;
+	}
+	return r;
+}
+
 int xp_perf_ring_attach(struct xp_perf_ring *ring, struct xp_err *reterr)
 {
 	struct rlimit limit = { .rlim_cur = 1024 };
-	int r = open_rings(ring, reterr);
+	int r = open_rings_that_fit(ring, reterr);
 
 	if (r)
 		return r;
