@@ -18,6 +18,15 @@ install -m 755 build-release/xprobe "$stage/bin/xprobe"
 strip "$stage/bin/xprobe"
 cp README.md LICENSE docs/*.md "$stage/share/doc/xprobe/"
 cp -r schemas "$stage/share/xprobe/"
+# The terms of what is linked in or bundled, as its package states them.
+mkdir "$stage/share/doc/xprobe/licenses"
+for package in libbpf-dev libelf-dev libjansson-dev libpcre2-dev zlib1g-dev liblzma-dev libzstd-dev libiberty-dev libzydis-dev; do
+	if [ -r "/usr/share/doc/$package/copyright" ]; then
+		cp -L "/usr/share/doc/$package/copyright" "$stage/share/doc/xprobe/licenses/${package%-dev}"
+	else
+		echo "dist: no copyright file of $package here" >&2
+	fi
+done
 
 # Shared objects that are not part of glibc and not the kernel's travel with the tool.
 while read -r library path; do
