@@ -364,7 +364,7 @@ static pid_t wait_for_inner(const char *root)
 	int pid = 0;
 
 	snprintf(name, sizeof(name), "%s/inner", root);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		xp_auto_fd fd = open(name, O_RDONLY);
 
 		if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%d\n", &pid) == 1) {
