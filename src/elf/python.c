@@ -100,6 +100,7 @@ static void refuse_named(struct xp_python *python, const struct xp_python_releas
 	if (xp_python_lay_out(python, named))
 		python->why =
 			xp_arena_fmt(python->arena, "CPython %s: its runtime was not found, or its file cannot be opened", python->version);
+	python->layout = (struct xp_python_layout){ 0 };
 }
 
 int xp_python_open(struct xp_target *target, struct xp_python **ret_python, struct xp_err *reterr)

@@ -26,20 +26,21 @@ static bool take_eval(const struct xp_symbol *symbol, void *arg)
 	return false;
 }
 
-/* Code that begins with a frame already set up is a part of the function that jumps there, not a function. */
-static bool add_part(const struct xp_elf *elf, uint64_t target, struct xp_python_place *place)
+/* Code that begins with a frame already set up is a part of the function that jumps there, not a function. Returns its size, once. */
+static uint64_t add_part(const struct xp_elf *elf, uint64_t target, struct xp_python_place *place)
 {
 	struct xp_fde fde;
 	uint64_t offset;
 
 	if (!xp_elf_fde(elf, target, &fde) || !fde.framed || !xp_elf_to_offset(elf, fde.start, &offset))
-		return false;
+		return 0;
 	for (size_t i = 0; i < place->n_cold; i++)
 		if (place->cold[i] == offset)
-			return true;
-	if (place->n_cold < XP_PYTHON_COLD_MAX)
-		place->cold[place->n_cold++] = offset;
-	return true;
+			return 0;
+	if (place->n_cold == XP_PYTHON_COLD_MAX)
+		return 0;
+	place->cold[place->n_cold++] = offset;
+	return fde.size;
 }
 
 /* A stripped interpreter has no name for the parts that the compiler moved away: the loop's own jumps lead there. */
@@ -47,7 +48,7 @@ void xp_python_eval_shape(struct xp_elf *elf, struct xp_python_place *place)
 {
 	struct eval eval = { 0 };
 	struct xp_insn insn;
-	bool parts = false;
+	uint64_t parts = 0;
 
 	xp_elf_load_symbols(elf, -1, place->path);
 	xp_symbols_each(elf, EVAL, take_eval, &eval);
@@ -56,8 +57,8 @@ void xp_python_eval_shape(struct xp_elf *elf, struct xp_python_place *place)
 	uint64_t start = eval.symbol.address, size = xp_symbols_size(elf, &eval.symbol);
 	for (uint64_t at = start; at < start + size && xp_code_insn(elf, at, &insn); at += insn.size)
 		if ((insn.flow == XP_FLOW_BRANCH || insn.flow == XP_FLOW_JUMP) && insn.target - start >= size)
-			parts |= add_part(elf, insn.target, place);
-	place->tail_calls = size < LOOP_BYTES_MIN && !parts;
+			parts += add_part(elf, insn.target, place);
+	place->tail_calls = size + parts < LOOP_BYTES_MIN;
 }
 
 static bool is_ours(const struct xp_python *python, const char *module_path)
@@ -117,8 +118,8 @@ static const char *const plumbing[] = {
 	"_PyStack_*",
 	"_PyVectorcall_*",
 	"_Py_RunMain*",
-	"builtin_exec*",
 	"bound_method_call*",
+	"builtin_exec*",
 	"call_function*",
 	"call_maybe*",
 	"call_method*",
@@ -139,7 +140,7 @@ static const char *const plumbing[] = {
 	"pythread_wrapper*",
 	"run_eval_code_obj*",
 	"run_mod*",
-	"slot_tp_call*",
+	"slot_*",
 	"t_bootstrap*",
 	"thread_run*",
 	"type_call*",

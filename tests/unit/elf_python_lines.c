@@ -56,7 +56,8 @@ static size_t check_table(struct golden *golden)
 	for (char *span; (span = strsep(&golden->spans, ","));) {
 		assert_int_equal(sscanf(span, "%ld:%ld", &end, &expected), 2);
 		for (; offset < end; offset += 2) {
-			bool known = xp_python_line(format_of(golden->release), golden->table, golden->size, golden->first_line, offset, &line);
+			bool known =
+				xp_python_line(format_of(golden->release), golden->table, golden->size, golden->first_line, offset, &line);
 
 			if (known != (expected >= 0) || (known && line != (uint32_t)expected))
 				fail_msg("%s %s, offset %ld: %ld, expected %ld", golden->release, golden->name, offset,
@@ -97,11 +98,11 @@ static void not_started(void **state)
 /* What a damaged table does not tell is no line, never a made-up one. */
 static void damaged(void **state)
 {
-	const uint8_t no_head[] = { 0x04, 0x80 };	      /* the first byte lacks bit 7 */
+	const uint8_t no_head[] = { 0x04, 0x80 };				/* the first byte lacks bit 7 */
 	const uint8_t endless[] = { 0xe8, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f }; /* a number that never ends */
-	const uint8_t cut[] = { 0xe8 };			      /* ends where its number should be */
-	const uint8_t below[] = { 0xe8, 0x17 };		      /* line 3 - 11 */
-	const uint8_t short_310[] = { 4, 1, 2 };	      /* the second pair is half */
+	const uint8_t cut[] = { 0xe8 };						/* ends where its number should be */
+	const uint8_t below[] = { 0xe8, 0x17 };					/* line 3 - 11 */
+	const uint8_t short_310[] = { 4, 1, 2 };				/* the second pair is half */
 	uint32_t line = 23;
 
 	assert_false(xp_python_line(XP_PYTHON_LOCATIONS, no_head, sizeof(no_head), 3, 0, &line));
