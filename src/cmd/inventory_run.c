@@ -7,7 +7,7 @@
 #include "base/regex.h"
 #include "cmd/emit.h"
 #include "collect/issues.h"
-#include "output/artifact.h"
+#include "output/output.h"
 
 enum { RESULT_BUDGET = 16384, PARTIAL_BUDGET = 12288 };
 
@@ -72,6 +72,19 @@ int xp_inventory_flags(const struct xp_session *session, struct xp_inventory_req
 	return xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, request, reterr);
 }
 
+int xp_inventory_output(const struct xp_session *session, struct xp_inventory_run *run, struct xp_err *reterr)
+{
+	const char *format = xp_flag_text(session, "--format", NULL);
+
+	run->events_out = xp_flag_text(session, "--events-out", NULL);
+	if (!run->events_out)
+		return 0;
+	if (strcmp(run->kind->name, "cpu_samples") != 0)
+		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--events-out does not go with this spec");
+	int rc = xp_output_choose(format, "folded", XP_TAKES_CPU_SAMPLES, &run->output, reterr);
+	return rc ? rc : xp_artifact_check_destination(run->events_out, reterr);
+}
+
 static void warn_of_changes(struct xp_session *session, const struct xp_window *window)
 {
 	if (window->exec_seen)
@@ -121,6 +134,26 @@ static int write_artifact(struct state *s, struct xp_err *reterr)
 	artifact->format = "json";
 	s->value->evidence.artifact = artifact;
 	return 0;
+}
+
+/* The extra file of --events-out; the JSON artifact stays the evidence (contract 12). */
+static int write_output(struct state *s, struct xp_err *reterr)
+{
+	const struct xp_output_input input = { .session_id = s->session->session_id, .record = s->run->kind->record, .value = s->value };
+	struct xp_artifact unused;
+	struct xp_artifact_file *file;
+
+	if (!s->run->output)
+		return 0;
+	int rc = xp_artifact_open(s->run->events_out, &file, reterr);
+	return rc ? rc : xp_output_file(s->run->output, &input, file, s->session->arena, &unused, reterr);
+}
+
+static int write_files(struct state *s, struct xp_err *reterr)
+{
+	int rc = s->run->kind->empty && s->run->kind->empty(s->value) ? 0 : write_artifact(s, reterr);
+
+	return rc ? rc : write_output(s, reterr);
 }
 
 static void fill_head(struct state *s)
@@ -173,7 +206,7 @@ static int conclude(struct state *s, void *collector_state, struct xp_err *failu
 	}
 	s->value = value;
 	fill_head(s);
-	if (!(kind->empty && kind->empty(value)) && write_artifact(s, &err)) {
+	if (write_files(s, &err)) {
 		if (failure->code)
 			xp_err_detail(&err, "original_error_code", json_string(xp_err_name(failure->code)));
 		xp_err_move(failure, &err);

@@ -13,9 +13,12 @@ int xp_inventory_threads(const char *text, struct xp_arena *arena, struct xp_inv
 /* The request that the command line asks for. */
 int xp_inventory_flags(const struct xp_session *session, struct xp_inventory_request *request, struct xp_err *reterr);
 
+struct xp_cpu_spec;
+struct xp_output;
 struct xp_syscalls_spec;
 /* Types by the record's table, then the bounds of contract 6.2. */
 int xp_syscalls_spec_read(const json_t *document, struct xp_arena *arena, struct xp_syscalls_spec *ret_spec, struct xp_err *reterr);
+int xp_cpu_spec_read(const json_t *document, struct xp_arena *arena, struct xp_cpu_spec *ret_spec, struct xp_err *reterr);
 
 struct xp_inventory_run {
 	const struct xp_inventory_kind *kind;
@@ -23,7 +26,11 @@ struct xp_inventory_run {
 	struct xp_target_id target;
 	bool identity_given;
 	double max_cost;
+	const struct xp_output *output; /* of --events-out; NULL: none */
+	const char *events_out;
 };
+/* --events-out and --format, where the mode takes them; the destination is checked. */
+int xp_inventory_output(const struct xp_session *session, struct xp_inventory_run *run, struct xp_err *reterr);
 /* One window on one target; fills session->value and record. The value's first member is its struct xp_document. */
 int xp_inventory_measure(struct xp_session *session, const struct xp_inventory_run *run, struct xp_err *reterr);
 

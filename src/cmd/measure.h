@@ -42,6 +42,8 @@ int xp_measure_spec(struct xp_session *session, struct xp_err *reterr);
 int xp_measure_inventory(struct xp_session *session, const char *flag, struct xp_err *reterr);
 /* A SyscallAggregateSpec; `document` is borrowed. */
 int xp_measure_syscall_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
+/* A CpuSamplingSpec; `document` is borrowed. */
+int xp_measure_cpu_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
 int xp_measure_triage(struct xp_session *session, struct xp_err *reterr);
 
 /* --from, --to, --match of the command line: INVALID_EVENT_SELECTOR, INVALID_CORRELATION_POLICY when missing or unknown. */

@@ -83,6 +83,7 @@ const struct xp_command xp_command_measure = {
 		 "  xprobe measure --spec FILE\n"
 		 "  xprobe measure --pid PID --from SELECTOR --to SELECTOR --match POLICY [--samples N] [--duration-ms N]\n"
 		 "  xprobe measure --input FILE... --from SELECTOR --to SELECTOR --match POLICY [--samples N] [--duration-ms N]\n"
+		 "  xprobe measure --pid PID --cpu-sample --duration-ms N [--events-out PATH]\n"
 		 "  xprobe measure --pid PID --syscall-aggregate --duration-ms N\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),

@@ -16,6 +16,8 @@ int xp_measure_inventory(struct xp_session *session, const char *flag, struct xp
 		rc = xp_measure_pid(session, &run.target.pid, reterr);
 	if (!rc)
 		rc = xp_inventory_flags(session, &run.request, reterr);
+	if (!rc)
+		rc = xp_inventory_output(session, &run, reterr);
 	return rc ? rc : xp_inventory_measure(session, &run, reterr);
 }
 

@@ -63,6 +63,8 @@ int xp_measure_spec(struct xp_session *session, struct xp_err *reterr)
 	xp_arena_defer(session->arena, (void (*)(void *))json_decref, document);
 	if (kind == XP_SPEC_SYSCALLS && !trace)
 		return xp_measure_syscall_spec(session, document, reterr);
+	if (kind == XP_SPEC_CPU && !trace)
+		return xp_measure_cpu_spec(session, document, reterr);
 	if (kind != XP_SPEC_MEASUREMENT)
 		return refuse_kind(kind, reterr);
 	rc = xp_measurement_spec_read(document, session->arena, &spec, reterr);

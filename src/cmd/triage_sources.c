@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "inventory/cpu_samples.h"
 #include "inventory/syscalls.h"
 
 static bool take_threads(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
@@ -21,6 +22,25 @@ static bool take_cgroup(void *value, struct xp_triage_input *input, struct xp_tr
 	input->cgroup = value;
 	source->detail = input->cgroup->moved ? "the target moved to another group in the window" : input->cgroup->note;
 	return true;
+}
+
+static bool take_cpu_samples(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	const struct xp_cpu_samples *samples = value;
+
+	source->issues = samples->quality.issues;
+	source->n_issues = samples->quality.n_issues;
+	if (samples->sample_capacity_reached || samples->group_capacity_reached)
+		return false;
+	input->cpu = samples;
+	return true;
+}
+
+static void head_cpu_samples(void *value, const struct xp_document *head)
+{
+	struct xp_cpu_samples *samples = value;
+
+	samples->head = *head;
 }
 
 static bool take_syscalls(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
@@ -50,7 +70,8 @@ const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
 		.inventory = "cgroup", .artifact = "cgroup.json", .feature = XP_FEATURE_CGROUP_THROTTLING, .take = take_cgroup,
 	},
 	[XP_SOURCE_CPU_SAMPLES] = {
-		.artifact = "cpu-samples.json", .feature = XP_FEATURE_CPU_SAMPLE, .absent = "this build has no CPU sampling",
+		.inventory = "cpu_samples", .artifact = "cpu-samples.json", .feature = XP_FEATURE_CPU_SAMPLE, .take = take_cpu_samples,
+		.head = head_cpu_samples,
 	},
 	[XP_SOURCE_OFF_CPU] = {
 		.artifact = "off-cpu.json", .feature = XP_FEATURE_OFF_CPU, .absent = "this build collects no blocked stacks",

@@ -142,7 +142,7 @@ const struct xp_command xp_command_validate = {
 	.name = "validate",
 	.summary = "what a measurement needs and whether it can run now; touches nothing",
 	.usage = "  xprobe validate --pid PID --from SELECTOR --to SELECTOR --match POLICY\n"
-		 "  xprobe validate --pid PID --syscall-aggregate | --triage\n"
+		 "  xprobe validate --pid PID --cpu-sample [--off-cpu] | --syscall-aggregate | --triage\n"
 		 "  xprobe validate --spec FILE\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),

@@ -2,6 +2,8 @@
 /* `validate` for inventories and their specs: rights tried, nothing attached to the target. No state. */
 #include "cmd/validate.h"
 
+#include <string.h>
+
 #include "cmd/inventory_run.h"
 #include "family/family.h"
 #include "inventory/syscalls_spec.h"
@@ -69,13 +71,18 @@ int xp_validate_inventory(struct xp_session *session, const char *flag, struct x
 		rc = xp_measure_pid(session, &pid, reterr);
 	if (!rc)
 		rc = xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, &request, reterr);
-	return rc ? rc : validate_syscalls(session, NULL, pid, reterr);
+	if (rc)
+		return rc;
+	return strcmp(flag, "--cpu-sample") ? validate_syscalls(session, NULL, pid, reterr)
+					    : xp_validate_cpu(session, NULL, pid, xp_flag_on(session, "--off-cpu"), reterr);
 }
 
 int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, const json_t *document, struct xp_err *reterr)
 {
 	struct xp_syscalls_spec spec;
 
+	if (kind == XP_SPEC_CPU)
+		return xp_validate_cpu_spec(session, document, reterr);
 	if (kind != XP_SPEC_SYSCALLS)
 		return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "specs of this kind are not part of this build");
 	int rc = xp_syscalls_spec_read(document, session->arena, &spec, reterr);

@@ -88,6 +88,34 @@ static struct xp_triage_syscalls *summarize_syscalls(const struct xp_syscall_vie
 	return to;
 }
 
+static struct xp_triage_cpu_samples *summarize_cpu(const struct xp_cpu_samples *from, struct xp_arena *arena)
+{
+	struct xp_triage_cpu_samples *to = xp_arena_new_of(arena, struct xp_triage_cpu_samples);
+	struct xp_triage_top_function *top = xp_arena_array(arena, struct xp_triage_top_function, MAX_TOP);
+
+	*to = (struct xp_triage_cpu_samples){
+		.observed = from->collection.observed_samples,
+		.expected = from->collection.expected_samples,
+		.coverage = from->collection.coverage,
+		.python_status = from->symbolization.python_status,
+		.top = top,
+	};
+	for (; to->n_top < MAX_TOP && to->n_top < from->inventory.n_hotspots; to->n_top++) {
+		const struct xp_hotspot *spot = &from->inventory.hotspots[to->n_top];
+
+		top[to->n_top] = (struct xp_triage_top_function){
+			.symbol = spot->frame->symbol ? xp_utf8_cut(arena, spot->frame->symbol, 256, NULL) : NULL,
+			.module = spot->frame->module_path,
+			.kind = spot->frame->kind,
+			.exclusive_proportion = spot->exclusive_proportion,
+			.inclusive_proportion = spot->inclusive_proportion,
+			.source_path = spot->frame->source_path,
+			.line = spot->frame->line,
+		};
+	}
+	return to;
+}
+
 static struct xp_triage_summary *summarize(const struct xp_triage_input *input, struct xp_arena *arena)
 {
 	struct xp_triage_summary *summary = xp_arena_new_of(arena, struct xp_triage_summary);
@@ -96,6 +124,8 @@ static struct xp_triage_summary *summarize(const struct xp_triage_input *input, 
 		summary->threads = summarize_threads(input->threads, arena);
 	if (input->cgroup && input->cgroup->n_levels && xp_input_has(input, XP_SOURCE_CGROUP))
 		summary->cgroup = summarize_cgroup(input->cgroup, arena);
+	if (input->cpu && xp_input_has(input, XP_SOURCE_CPU_SAMPLES))
+		summary->cpu_samples = summarize_cpu(input->cpu, arena);
 	if (input->syscalls && xp_input_has(input, XP_SOURCE_SYSCALLS))
 		summary->syscalls = summarize_syscalls(input->syscalls, arena);
 	return summary;
@@ -234,16 +264,18 @@ bool xp_triage_shrink(void *value)
 	struct xp_triage *triage = value;
 	struct xp_triage_threads *threads = triage->summary ? triage->summary->threads : NULL;
 	struct xp_triage_syscalls *syscalls = triage->summary ? triage->summary->syscalls : NULL;
+	struct xp_triage_cpu_samples *cpu = triage->summary ? triage->summary->cpu_samples : NULL;
 
 	if (threads && cut(&threads->n_groups, 4))
 		return true;
-	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)))
+	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)) || (cpu && cut(&cpu->n_top, 4)))
 		return true;
 	if (triage->n_findings > 6) {
 		triage->n_findings--;
 		return true;
 	}
-	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)))
+	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)) ||
+	    (cpu && cut(&cpu->n_top, 0)))
 		return true;
 	if (triage->n_findings > 1) {
 		triage->n_findings--;

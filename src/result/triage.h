@@ -4,58 +4,13 @@
 #define XP_RESULT_TRIAGE_H
 
 #include "collect/document.h"
+#include "result/triage_summary.h"
 #include "triage/rule.h"
 
 enum { XP_TRIAGE_BUDGET = 24576 };
 
 struct xp_triage_window {
 	uint64_t start_ns, duration_ns, requested_ms;
-};
-
-struct xp_triage_top_thread {
-	uint32_t tid;
-	const char *name;
-	uint64_t on_cpu_ns, runqueue_ns, blocked_ns;
-	const char *state;
-};
-
-struct xp_triage_threads {
-	uint32_t count, active, started, ended;
-	uint64_t vanished_cpu_ns, on_cpu_ns, runqueue_ns, blocked_ns;
-	uint64_t major_faults, voluntary_switches, involuntary_switches;
-	const struct xp_triage_top_thread *top;
-	size_t n_top;
-	const struct xp_thread_group *groups;
-	size_t n_groups;
-};
-
-struct xp_triage_cgroup {
-	int version;
-	const char *path;
-	uint32_t level;
-	struct xp_opt_i64 quota_us;
-	struct xp_opt_u64 period_us, throttled_ns, throttled_periods, periods;
-	struct xp_opt_f64 cpus;
-};
-
-struct xp_triage_top_syscall {
-	const char *syscall_name; /* NULL: the number has no name */
-	uint64_t count, errors, total_ns, max_ns;
-};
-
-struct xp_triage_syscalls {
-	uint64_t calls, errors, interrupted, open_at_end;
-	const struct xp_triage_top_syscall *top;
-	size_t n_top;
-};
-
-/* NULL: its source is unavailable. Members without a record are those of sources that no inventory feeds yet. */
-struct xp_triage_summary {
-	struct xp_triage_threads *threads;
-	const struct xp_triage_cgroup *cgroup;
-	json_t *cpu_samples, *off_cpu;
-	struct xp_triage_syscalls *syscalls;
-	json_t *gpu, *cuda_kernels, *cuda_copies;
 };
 
 struct xp_not_covered {

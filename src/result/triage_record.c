@@ -67,11 +67,43 @@ static const struct xp_field syscalls_fields[] = {
 };
 static const struct xp_record syscalls_record = XP_RECORD("TriageSyscalls", xp_triage_syscalls, syscalls_fields, "syscalls in numbers");
 
+static const struct xp_field top_function_fields[] = {
+	XP_FIELD(xp_triage_top_function, symbol, STR, "function; null: it has no name", .flags = XP_NULLABLE),
+	XP_FIELD(xp_triage_top_function, module, STR, "file; null: Python, kernel, or none", .flags = XP_NULLABLE),
+	{ .name = "kind",
+	  .doc = "what it is",
+	  .kind = XP_KIND_ENUM,
+	  .offset = offsetof(struct xp_triage_top_function, kind),
+	  .names = xp_frame_kind_names,
+	  .n_names = XP_FRAME_KIND_COUNT },
+	XP_FIELD(xp_triage_top_function, exclusive_proportion, F64, "of the samples with it on top"),
+	XP_FIELD(xp_triage_top_function, inclusive_proportion, F64, "of the samples with it anywhere"),
+	XP_FIELD(xp_triage_top_function, source_path, STR, "Python only", .flags = XP_OPTIONAL),
+	XP_FIELD(xp_triage_top_function, line, OPT_U32, "Python only: the line sampled most", .flags = XP_OPTIONAL),
+};
+static const struct xp_record top_function_record =
+	XP_RECORD("TriageFunction", xp_triage_top_function, top_function_fields, "one function in the samples");
+
+static const struct xp_field cpu_samples_fields[] = {
+	XP_FIELD(xp_triage_cpu_samples, observed, U64, "samples"),
+	XP_FIELD(xp_triage_cpu_samples, expected, F64, "CPU seconds x frequency"),
+	XP_FIELD(xp_triage_cpu_samples, coverage, OPT_F64, "observed / expected; null: no CPU time"),
+	{ .name = "python_status",
+	  .doc = "whether there is Python and its frames could be read",
+	  .kind = XP_KIND_ENUM,
+	  .offset = offsetof(struct xp_triage_cpu_samples, python_status),
+	  .names = xp_python_status_names,
+	  .n_names = XP_PYTHON_STATUS_COUNT },
+	XP_FIELD_LIST(xp_triage_cpu_samples, top, &top_function_record, "at most 8, by exclusive samples"),
+};
+static const struct xp_record cpu_samples_record =
+	XP_RECORD("TriageCpuSamples", xp_triage_cpu_samples, cpu_samples_fields, "CPU samples in numbers");
+
 /* Sources that no inventory of this build feeds are null; their members get a record with the inventory. */
 static const struct xp_field summary_fields[] = {
 	XP_FIELD_PTR(xp_triage_summary, threads, &threads_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, cgroup, &cgroup_record, "null: source unavailable", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage_summary, cpu_samples, JSON, "null: source unavailable", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_triage_summary, cpu_samples, &cpu_samples_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, off_cpu, JSON, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, syscalls, &syscalls_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, gpu, JSON, "null: source unavailable", .flags = XP_NULLABLE),

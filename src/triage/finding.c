@@ -93,22 +93,41 @@ void xp_next_action(struct xp_findings *list, struct xp_finding *finding, const 
 	finding->next = next;
 }
 
-void xp_next_syscall(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *syscall,
-		     double per_second)
+/* A spec of two selectors, sized for `per_second` starts. */
+static void next_spec(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
+		      double per_second, enum xp_policy_id policy, const char *from, const char *to)
 {
 	struct xp_next_spec *next = xp_arena_new_of(list->arena, struct xp_next_spec);
 	struct xp_measurement_spec *spec = xp_arena_new_of(list->arena, struct xp_measurement_spec);
 	struct xp_spec_size size = xp_spec_size_of(per_second);
 
-	spec->name = xp_utf8_cut(list->arena, xp_arena_fmt(list->arena, "triage_%s", syscall), 64, NULL);
+	spec->name = xp_utf8_cut(list->arena, xp_arena_fmt(list->arena, "triage_%s", name), 64, NULL);
 	spec->target = *target;
 	spec->target.pid_namespace.set = false; /* absent: the spec stays valid for a reader in another namespace */
-	spec->start_selector = xp_arena_fmt(list->arena, "syscall:%s:entry", syscall);
-	spec->end_selector = xp_arena_fmt(list->arena, "syscall:%s:exit", syscall);
-	spec->match_policy = XP_POLICY_EXACT;
+	spec->start_selector = from;
+	spec->end_selector = to;
+	spec->match_policy = policy;
 	xp_spec_size_apply(&size, spec);
 	spec->measurement_mode = -1;
 	next->kind = XP_NEXT_SPEC;
 	next->spec = spec;
 	finding->next = next;
+}
+
+void xp_next_function(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
+		      const char *entry, const char *leave)
+{
+	next_spec(list, finding, target, name, 0, XP_POLICY_STACK_NESTED, entry, leave);
+}
+
+void xp_next_python_gc(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target)
+{
+	next_spec(list, finding, target, "python_gc", 0, XP_POLICY_EXACT, "python:gc_start", "python:gc_end");
+}
+
+void xp_next_syscall(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *syscall,
+		     double per_second)
+{
+	next_spec(list, finding, target, syscall, per_second, XP_POLICY_EXACT, xp_arena_fmt(list->arena, "syscall:%s:entry", syscall),
+		  xp_arena_fmt(list->arena, "syscall:%s:exit", syscall));
 }

@@ -35,9 +35,12 @@ struct xp_finding {
 	json_t *evidence; /* owned by the arena */
 	void *next;	  /* struct xp_next_spec or xp_next_action */
 	/* Not written: */
-	uint32_t tid;  /* thread the finding is about; 0: none */
-	bool fallback; /* kept only when no other finding is above 0.20 */
-	bool taken;    /* absorbed by another one */
+	uint32_t tid;	      /* thread the finding is about; 0: none */
+	const uint32_t *tids; /* further ones that it explains */
+	size_t n_tids;
+	const char *call; /* syscall that it is a consequence of; NULL: none */
+	bool fallback;	  /* kept only when no other finding is above 0.20 */
+	bool taken;	  /* absorbed by another one */
 };
 extern const struct xp_record xp_finding_record; /* "Finding" */
 
@@ -53,6 +56,11 @@ struct xp_findings {
  */
 struct xp_finding *xp_finding_add(struct xp_findings *list, const char *code, const char *subject, double window_share, json_t *evidence);
 void xp_finding_say(struct xp_findings *list, struct xp_finding *finding, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* next: measure from the entry to the return of the function at these two selectors (contract 14.2, rate not known). */
+void xp_next_function(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
+		      const char *entry, const char *leave);
+/* next: measure Python's collections. */
+void xp_next_python_gc(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target);
 /* Lists in evidence.absorbed what the finding took. */
 void xp_finding_absorb(struct xp_finding *finding, const char *code, const char *subject, struct xp_opt_f64 window_share);
 

@@ -4,6 +4,7 @@
 #define XP_TRIAGE_INPUT_H
 
 #include "inventory/cgroup.h"
+#include "inventory/cpu_samples.h"
 #include "inventory/thread_time.h"
 #include "triage/source.h"
 #include "triage/syscall_view.h"
@@ -17,6 +18,7 @@ struct xp_triage_input {
 	uint32_t forked; /* processes forked in the window, as far as seen */
 	const struct xp_thread_time *threads;
 	const struct xp_cgroup *cgroup;
+	const struct xp_cpu_samples *cpu;
 	const struct xp_syscall_view *syscalls;
 	struct xp_triage_source sources[XP_SOURCE_COUNT];
 };

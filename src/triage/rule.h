@@ -7,7 +7,8 @@
 #include "triage/input.h"
 
 /* Contract 14.1a: findings of `code` that this rule's finding makes redundant. */
-enum xp_take_scope { XP_TAKE_ANY, XP_TAKE_SAME_THREAD, XP_TAKE_SAME_SUBJECT };
+/* SAME_CALL: the other finding is a consequence of the syscall that the taker is about. */
+enum xp_take_scope { XP_TAKE_ANY, XP_TAKE_SAME_THREAD, XP_TAKE_SAME_SUBJECT, XP_TAKE_SAME_CALL };
 struct xp_take {
 	const char *code;
 	enum xp_take_scope scope;

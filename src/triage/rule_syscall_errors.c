@@ -28,9 +28,12 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	}
 }
 
+static const struct xp_take takes[] = { { "cpu_kernel", XP_TAKE_SAME_CALL }, { NULL } };
+
 const struct xp_rule xp_rule_syscall_errors = {
 	.code = "syscall_errors",
 	.order = 90,
 	.needs = 1u << XP_SOURCE_SYSCALLS,
+	.takes = takes,
 	.run = run,
 };

@@ -42,7 +42,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	}
 }
 
-static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { NULL } };
+static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { "cpu_kernel", XP_TAKE_SAME_CALL }, { NULL } };
 
 const struct xp_rule xp_rule_syscall_rate = {
 	.code = "syscall_rate",

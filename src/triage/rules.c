@@ -42,6 +42,14 @@ static bool may_run(const struct xp_triage_input *input, const struct xp_rule *r
 	return true;
 }
 
+static bool explains_thread(const struct xp_finding *finding, uint32_t tid)
+{
+	for (size_t i = 0; i < finding->n_tids; i++)
+		if (finding->tids[i] == tid)
+			return true;
+	return finding->tid == tid;
+}
+
 static bool covers(const struct xp_take *take, const struct xp_finding *taker, const struct xp_finding *other)
 {
 	if (strcmp(take->code, other->code))
@@ -50,9 +58,11 @@ static bool covers(const struct xp_take *take, const struct xp_finding *taker, c
 	case XP_TAKE_ANY:
 		return true;
 	case XP_TAKE_SAME_THREAD:
-		return taker->tid && taker->tid == other->tid;
+		return other->tid && explains_thread(taker, other->tid);
 	case XP_TAKE_SAME_SUBJECT:
 		return !strcmp(taker->subject, other->subject);
+	case XP_TAKE_SAME_CALL:
+		return other->call && !strcmp(taker->subject, other->call);
 	}
 	return false;
 }

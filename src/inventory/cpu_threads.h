@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one thread's samples say as a whole, for rules that judge threads. */
+#ifndef XP_INVENTORY_CPU_THREADS_H
+#define XP_INVENTORY_CPU_THREADS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples that interrupted the kernel inside one system call. */
+struct xp_cpu_call {
+	const char *name; /* as selectors name it */
+	uint64_t samples;
+};
+
+struct xp_cpu_thread {
+	uint32_t tid;
+	const char *name, *name_pattern;
+	uint64_t samples, kernel_samples;
+	uint64_t gc_samples;		 /* under Python's garbage collector */
+	const struct xp_cpu_call *calls; /* by samples falling */
+	size_t n_calls;
+};
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A thread that spends a noticeable part of the window computing in the kernel. */
+#include <string.h>
+
+#include "triage/command.h"
+#include "triage/cpu_view.h"
+#include "triage/rule.h"
+
+enum { MAX_PATTERNS = 3 };
+#define LEAST_SHARE 0.20
+#define CAUSE_SHARE 0.60 /* contract 14.1a: a call with that part of the kernel samples is their cause */
+
+/* The call with most kernel samples of the thread; else the one that it spent most time in. */
+static const char *call_of(const struct xp_triage_input *input, const struct xp_cpu_thread *thread)
+{
+	if (thread->n_calls)
+		return thread->calls[0].name;
+	for (size_t i = 0; input->syscalls && i < input->syscalls->n_uses; i++) /* by total time falling */
+		if (input->syscalls->uses[i].tid == thread->tid && input->syscalls->uses[i].name)
+			return input->syscalls->uses[i].name;
+	return NULL;
+}
+
+static double calls_per_second(const struct xp_triage_input *input, const char *name)
+{
+	for (size_t i = 0; input->syscalls && i < input->syscalls->n_sums; i++)
+		if (input->syscalls->sums[i].name && !input->syscalls->sums[i].compat && !strcmp(input->syscalls->sums[i].name, name))
+			return xp_input_per_second(input, input->syscalls->sums[i].calls);
+	return 0;
+}
+
+/* The kernel function on top of most of the thread's samples. */
+static const struct xp_hotspot *top_function(const struct xp_triage_input *input, uint32_t tid)
+{
+	for (size_t i = 0; i < input->cpu->inventory.n_hotspots; i++) {
+		const struct xp_hotspot *spot = &input->cpu->inventory.hotspots[i];
+
+		if (spot->frame->kind == XP_FRAME_KERNEL && spot->by_exclusive.tid == tid && spot->frame->symbol)
+			return spot;
+	}
+	return NULL;
+}
+
+static void tell(const struct xp_triage_input *input, struct xp_findings *out, const struct xp_cpu_thread *thread)
+{
+	double share = xp_cpu_share(input, thread->kernel_samples);
+	const struct xp_hotspot *top = top_function(input, thread->tid);
+	const char *call = call_of(input, thread);
+	double part = thread->n_calls ? (double)thread->calls[0].samples / (double)thread->kernel_samples : 0;
+	json_t *evidence = json_object();
+
+	json_object_set_new(evidence, "tid", xp_json_count(thread->tid));
+	json_object_set_new(evidence, "kernel_samples", xp_json_count(thread->kernel_samples));
+	json_object_set_new(evidence, "samples", xp_json_count(thread->samples));
+	json_object_set_new(evidence, "syscall_name", call ? json_string(call) : json_null());
+	json_object_set_new(evidence, "syscall_share", thread->n_calls ? json_real(part) : json_null());
+	json_object_set_new(evidence, "kernel_function", top ? xp_json_text(top->frame->symbol) : json_null());
+	if (top)
+		json_object_set_new(evidence, "stack", xp_cpu_stack(input, top, 10));
+	struct xp_finding *finding = xp_finding_add(out, "cpu_kernel", thread->name, share, evidence);
+
+	finding->tid = thread->tid;
+	finding->call = part >= CAUSE_SHARE ? call : NULL;
+	finding->window_share_interval_95 = xp_cpu_interval(input, thread->kernel_samples);
+	finding->confidence = XP_ESTIMATED;
+	xp_finding_say(out, finding, "thread %s computed for about %.0f ms of %.0f ms in the kernel%s%s", thread->name,
+		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, call ? ", mostly in " : "",
+		       call ? call : "");
+	if (call)
+		xp_next_syscall(out, finding, &input->target, call, calls_per_second(input, call));
+	else
+		xp_next_cpu_samples(input, out, finding, thread->tid);
+}
+
+/* One finding a name pattern, about its thread with most kernel samples. */
+static void run(const struct xp_triage_input *input, struct xp_findings *out)
+{
+	const struct xp_cpu_samples *cpu = input->cpu;
+	const char *told[MAX_PATTERNS];
+
+	for (unsigned n = 0; n < MAX_PATTERNS; n++) {
+		const struct xp_cpu_thread *best = NULL;
+
+		for (size_t i = 0; i < cpu->n_by_thread; i++) {
+			const struct xp_cpu_thread *thread = &cpu->by_thread[i];
+			bool known = false;
+
+			for (unsigned t = 0; t < n; t++)
+				known |= !strcmp(told[t], thread->name_pattern);
+			if (!known && (!best || thread->kernel_samples > best->kernel_samples))
+				best = thread;
+		}
+		if (!best || xp_cpu_share(input, best->kernel_samples) < LEAST_SHARE)
+			return;
+		told[n] = best->name_pattern;
+		tell(input, out, best);
+	}
+}
+
+static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { NULL } };
+
+const struct xp_rule xp_rule_cpu_kernel = {
+	.code = "cpu_kernel",
+	.order = 50,
+	.needs = 1u << XP_SOURCE_CPU_SAMPLES,
+	.takes = takes,
+	.run = run,
+};
