@@ -32,10 +32,10 @@
  */
 struct xp_rec_sample {
 	__u32 size;
-	__u8 kind;   /* XP_SAMPLE_CPU or _BLOCK */
-	__u8 flags;  /* XP_SAMPLE_* bits */
-	__u8 python; /* XP_PYTHON_* */
-	__u8 where;  /* BLOCK: XP_BLOCK_* of wire/sched.h */
+	__u8 kind;	  /* XP_SAMPLE_CPU or _BLOCK */
+	__u8 flags;	  /* XP_SAMPLE_* bits */
+	__u8 python;	  /* XP_PYTHON_* */
+	__u8 where;	  /* BLOCK: XP_BLOCK_* of wire/sched.h */
 	__u64 t_ns;	  /* CLOCK_MONOTONIC */
 	__u32 pid, tid;	  /* as the tool sees them */
 	__u64 ip, sp, bp; /* user registers */

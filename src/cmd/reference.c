@@ -4,6 +4,7 @@
 
 #include "base/field.h"
 #include "cmd/errors.h"
+#include "engine/engine.h"
 #include "family/family.h"
 #include "inventory/inventory.h"
 #include "output/output.h"
@@ -131,6 +132,11 @@ void xp_reference_lists(struct xp_json *json)
 	size_t n;
 
 	xp_json_begin(json, '{');
+	begin_list(json, "engine");
+	const struct xp_engine *const *engines = xp_engines(&n);
+	for (size_t i = 0; i < n; i++)
+		xp_json_str(json, engines[i]->name);
+	xp_json_end(json, ']');
 	begin_list(json, "family");
 	const struct xp_family *const *families = xp_families(&n);
 	for (size_t i = 0; i < n; i++)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/inventory_run.h"
-#include "family/family.h"
+#include "engine/engine.h"
 #include "inventory/syscalls_spec.h"
 
 static void feature_issues(struct xp_syscalls_validation *value, const struct xp_feature *features, size_t n, struct xp_arena *arena)
@@ -47,7 +47,7 @@ static int validate_syscalls(struct xp_session *session, const struct xp_target_
 
 	int rc = xp_target_open(pid, expected, &target, reterr);
 	if (!rc)
-		rc = xp_rights_check(XP_NEED_BPF_SYSCALL, session->arena, &features, &n, reterr);
+		rc = xp_rights_check(xp_engine_bpf_syscalls.needs, session->arena, &features, &n, reterr);
 	if (!rc)
 		rc = xp_target_check(target, reterr);
 	if (rc)

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "probe.skel.h"
+#include "engine/engine.h"
+#include "target/rights.h"
 
 static const uint32_t record_sizes[] = {
 	[XP_SHAPE_FUNCTION_ENTRY] = sizeof(struct xp_rec_function),
@@ -249,3 +251,10 @@ int xp_probes_new(const struct xp_probe_request *request, struct xp_probes **ret
 		*ret_probes = xp_steal(&probes);
 	return r;
 }
+
+const struct xp_engine xp_engine_bpf_probe = {
+	.name = "bpf_probe",
+	.summary = "exact host events: functions, markers, system calls, tracepoints",
+	.sources = (const char *const[]){ "ebpf_uprobe", "ebpf_usdt", "ebpf_syscall", "ebpf_tracepoint", NULL },
+	.needs = XP_NEED_BPF_UPROBE | XP_NEED_BPF_SYSCALL | XP_NEED_BPF_TRACEPOINT,
+};

@@ -12,6 +12,8 @@
 #include "engine/bpf_sample_priv.h"
 #include "engine/perf_ring.h"
 #include "sample.skel.h"
+#include "engine/engine.h"
+#include "target/rights.h"
 
 #define NS_PER_SECOND 1000000000u
 #define FOLDER_LINKS 2
@@ -275,3 +277,10 @@ void xp_sampler_free(struct xp_sampler *sampler)
 	xp_sample__destroy(sampler->skel);
 	free(sampler);
 }
+
+const struct xp_engine xp_engine_bpf_sample = {
+	.name = "bpf_sample",
+	.summary = "stacks of running threads by CPU time, in a BPF program",
+	.sources = (const char *const[]){ "perf_sample", NULL },
+	.needs = XP_NEED_SAMPLE,
+};

@@ -16,6 +16,8 @@
 #include "engine/bpf_common.h"
 
 #include "sched.skel.h"
+#include "engine/engine.h"
+#include "target/rights.h"
 
 /* Stacks a second that may be copied, and how many at once: the rest of the blocks is only counted. Bounds what a storm of blocks costs. */
 enum { STACKS_A_SECOND = 5000, STACKS_AT_ONCE = 500 };
@@ -272,3 +274,10 @@ void xp_bpf_sched_events(const struct xp_bpf_sched *engine, uint64_t *ret_switch
 		*ret_exits += engine->per_cpu[cpu][1];
 	}
 }
+
+const struct xp_engine xp_engine_bpf_sched = {
+	.name = "bpf_sched",
+	.summary = "where threads wait, at each context switch",
+	.sources = (const char *const[]){ "ebpf_sched", NULL },
+	.needs = XP_NEED_OFF_CPU,
+};

@@ -12,6 +12,8 @@
 #include <bpf/libbpf.h>
 
 #include "engine/bpf_common.h"
+#include "engine/engine.h"
+#include "target/rights.h"
 
 enum { CELLS_DEFAULT = 131072 };
 
@@ -146,3 +148,10 @@ uint64_t xp_bpf_syscalls_events(const struct xp_bpf_syscalls *engine)
 		calls += engine->per_cpu[cpu];
 	return 2 * calls;
 }
+
+const struct xp_engine xp_engine_bpf_syscalls = {
+	.name = "bpf_syscalls",
+	.summary = "every system call, summed in the kernel",
+	.sources = (const char *const[]){ "ebpf_syscall", NULL },
+	.needs = XP_NEED_BPF_SYSCALL,
+};

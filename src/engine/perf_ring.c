@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of the perf rings: opening, locked memory, switch, counts. In: a process of our own. Out: samples of its user space. */
 #include "engine/perf_ring_priv.h"
+#include "engine/engine.h"
+#include "target/rights.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -231,3 +233,10 @@ const char *xp_perf_ring_no_kernel(const struct xp_perf_ring *ring)
 {
 	return ring->attr.exclude_kernel ? "kernel.perf_event_paranoid keeps samples of the kernel from users without CAP_PERFMON" : NULL;
 }
+
+const struct xp_engine xp_engine_perf_ring = {
+	.name = "perf_ring",
+	.summary = "stacks of running threads by CPU time, without BPF",
+	.sources = (const char *const[]){ "perf_sample", NULL },
+	.needs = XP_NEED_SAMPLE,
+};

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "engine/engine.h"
 
 enum { SPARE_FDS = 512, FIRST_ROWS = 64, MAX_WHERE = 64 };
 
@@ -373,3 +374,10 @@ uint64_t xp_proc_poll_sweeps(const struct xp_proc_poll *poll, uint64_t *ret_cpu_
 	*ret_cpu_ns = poll->cpu_ns;
 	return poll->sweeps;
 }
+
+const struct xp_engine xp_engine_proc_poll = {
+	.name = "proc_poll",
+	.summary = "thread times and states out of /proc",
+	.sources = (const char *const[]){ "procfs", NULL },
+	.needs = 0,
+};

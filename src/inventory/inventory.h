@@ -6,6 +6,7 @@
 #include "base/note.h"
 #include "collect/collector.h"
 
+struct xp_engine;
 struct xp_regex;
 
 /* What the command line or spec asked for; 0 or NULL = the inventory's default. */
@@ -23,7 +24,8 @@ struct xp_inventory_request {
 struct xp_inventory_kind {
 	const char *name; /* "syscalls": also the name of the triage source and of the artifact NAME.json (with '-') */
 	const char *summary;
-	const char *flag; /* mode switch of measure, NULL when only triage uses it */
+	const char *flag;		/* mode switch of measure, NULL when only triage uses it */
+	const struct xp_engine *engine; /* whose rights it needs; NULL: none */
 	const struct xp_collector_ops *ops;
 	const struct xp_record *record; /* of the value; what the artifact holds */
 	/* Checks the request against the target without touching it. *ret_state is owned, released with `free`. */

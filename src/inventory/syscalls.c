@@ -8,6 +8,7 @@
 #include "inventory/inventory.h"
 #include "inventory/syscalls_build.h"
 #include "inventory/thread_filter.h"
+#include "engine/engine.h"
 
 /* Contract 6.2 (a run of its own) and 6.6 (triage, where reaching a bound must be rare). */
 enum { GROUPS = 256, INFLIGHT = 1024, TRIAGE_GROUPS = 4096, TRIAGE_INFLIGHT = 65536, TRIAGE_CELLS = 524288 };
@@ -164,6 +165,7 @@ const struct xp_inventory_kind xp_inventory_syscalls = {
 	.name = "syscalls",
 	.summary = "every system call with its count, time, errors, and the calls that do not return",
 	.flag = "--syscall-aggregate",
+	.engine = &xp_engine_bpf_syscalls,
 	.ops = &ops,
 	.record = &xp_syscalls_record,
 	.open = open_inventory,
