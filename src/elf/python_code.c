@@ -8,12 +8,22 @@
 
 #include "elf/python_priv.h"
 
-enum { BATCH = 64, NAME_CHARS = 256, PATH_CHARS = 1024, TABLE_BYTES_MAX = 1 << 20, TABLE_BYTES_QUICK = 2048, LINES_MAX = 1 << 18 };
+enum {
+	BATCH = 64,
+	NAME_CHARS = 256,
+	PATH_CHARS = 1024,
+	TABLE_BYTES_MAX = 1 << 20,
+	TABLE_BYTES_QUICK = 2048,
+	LINES_MAX = 1 << 18,
+	POOL_BYTES_MAX = 1 << 14
+};
 
 /* Members that tell one code object from another at the same address. */
 struct head {
 	uint64_t type, file, name, qualname, lines;
+	uint64_t units; /* 2-byte instructions; 0 before 3.11 */
 	uint32_t first_line;
+	bool alive;
 };
 
 struct code {
@@ -44,9 +54,20 @@ static uint64_t word_at(const unsigned char *bytes, uint32_t at)
 	return word;
 }
 
-static struct head parse_head(const struct xp_python_objects *objects, const unsigned char *bytes)
+/*
+ * A freed object keeps most of its words, so a dead code object looks right while its texts are others' already. The count of references
+ * tells: it ends at 0, and CPython's allocator puts the address of the next free block of the same pool there.
+ */
+static bool is_alive(uint64_t references, uint64_t address)
+{
+	return references && (references > address ? references - address : address - references) > POOL_BYTES_MAX;
+}
+
+static struct head parse_head(const struct xp_python_objects *objects, uint64_t address, const unsigned char *bytes)
 {
 	struct head head = {
+		.alive = is_alive(word_at(bytes, 0), address),
+		.units = objects->bytecode ? word_at(bytes, objects->bytes_size) : 0,
 		.type = word_at(bytes, objects->object_type),
 		.file = word_at(bytes, objects->file),
 		.name = word_at(bytes, objects->name),
@@ -61,7 +82,7 @@ static struct head parse_head(const struct xp_python_objects *objects, const uns
 static bool same_head(const struct head *a, const struct head *b)
 {
 	return a->type == b->type && a->file == b->file && a->name == b->name && a->qualname == b->qualname && a->lines == b->lines &&
-	       a->first_line == b->first_line;
+	       a->units == b->units && a->first_line == b->first_line;
 }
 
 static bool peek_head(const struct xp_python *python, uint64_t address, struct head *ret_head)
@@ -70,8 +91,8 @@ static bool peek_head(const struct xp_python *python, uint64_t address, struct h
 
 	if (!xp_python_peek(python, address, bytes, xp_python_code_bytes(&python->objects)))
 		return false;
-	*ret_head = parse_head(&python->objects, bytes);
-	return true;
+	*ret_head = parse_head(&python->objects, address, bytes);
+	return ret_head->alive;
 }
 
 static bool is_code_type(struct xp_python *python, uint64_t type)
@@ -118,6 +139,8 @@ static struct code *find_code(struct xp_python *python, uint64_t address, const 
 	const uint64_t *known = xp_map_find(&python->codes, address, NULL, NULL);
 	struct code *code = known ? (struct code *)(uintptr_t)*known : NULL;
 
+	if (!head->alive)
+		return NULL;
 	if (code && same_head(&code->head, head))
 		return code;
 	if (!is_code_type(python, head->type))
@@ -134,6 +157,12 @@ static int64_t offset_of(const struct xp_python *python, const struct code *code
 	if (python->objects.bytecode)
 		return (int64_t)(instr - (code->address + python->objects.bytecode));
 	return (int64_t)instr * (python->objects.line_format == XP_PYTHON_LINETABLE ? 2 : 1);
+}
+
+/* An instruction of the code object at all; the one before the first means that it has not begun. */
+static bool is_inside(const struct code *code, int64_t offset)
+{
+	return !code->head.units || (offset >= -2 && offset < 2 * (int64_t)(code->head.units & INT32_MAX));
 }
 
 static bool decode_line(const struct xp_python *python, const struct code *code, int64_t offset, uint32_t *ret_line)
@@ -175,7 +204,7 @@ static bool fill_frame(struct xp_python *python, const struct xp_rec_python_fram
 {
 	struct code *code = find_code(python, xp_python_code_of(frame), head);
 
-	if (!code)
+	if (!code || !is_inside(code, offset_of(python, code, frame->instr)))
 		return false;
 	*ret_frame = (struct xp_python_frame){
 		.qualname = code->qualname,
@@ -213,7 +242,7 @@ static bool read_batch(struct xp_python *python, const struct xp_rec_python_fram
 			ret_frames[i] = (struct xp_python_frame){ .shim = true };
 			continue;
 		}
-		struct head head = parse_head(&python->objects, at);
+		struct head head = parse_head(&python->objects, xp_python_code_of(&frames[i]), at);
 		if (!fill_frame(python, &frames[i], &head, &ret_frames[i]))
 			return false;
 		at += xp_python_code_bytes(&python->objects);
