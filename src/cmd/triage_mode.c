@@ -9,7 +9,8 @@
 #include "output/report_triage.h"
 
 /* cgroup first and threads last: the end readings of many threads take longest. */
-static const enum xp_source_id arm_order[] = { XP_SOURCE_CGROUP, XP_SOURCE_SYSCALLS, XP_SOURCE_CPU_SAMPLES, XP_SOURCE_THREADS };
+static const enum xp_source_id arm_order[] = { XP_SOURCE_CGROUP, XP_SOURCE_SYSCALLS, XP_SOURCE_CPU_SAMPLES, XP_SOURCE_OFF_CPU,
+					       XP_SOURCE_THREADS };
 
 static void close_target(void *target)
 {

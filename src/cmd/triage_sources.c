@@ -2,9 +2,11 @@
 /* The table of sources, and what a target's mappings say about it. No state. */
 #include "cmd/triage_sources.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "inventory/cpu_samples.h"
+#include "inventory/off_cpu.h"
 #include "inventory/syscalls.h"
 
 static bool take_threads(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
@@ -55,6 +57,19 @@ static bool take_syscalls(void *value, struct xp_triage_input *input, struct xp_
 	return true;
 }
 
+static bool take_off_cpu(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	const struct xp_off_cpu_value *off_cpu = value;
+
+	if (off_cpu->threads_lost)
+		return false;
+	if (off_cpu->stacks_lost)
+		source->detail = xp_arena_fmt(arena, "%" PRIu64 " of %" PRIu64 " blocks have no stack where they should have one",
+					      off_cpu->stacks_lost, off_cpu->blocks_total);
+	input->off_cpu = off_cpu;
+	return true;
+}
+
 static void head_syscalls(void *value, const struct xp_document *head)
 {
 	struct xp_syscalls *syscalls = value;
@@ -74,7 +89,7 @@ const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
 		.head = head_cpu_samples,
 	},
 	[XP_SOURCE_OFF_CPU] = {
-		.artifact = "off-cpu.json", .feature = XP_FEATURE_OFF_CPU, .absent = "this build collects no blocked stacks",
+		.inventory = "off_cpu", .artifact = "off-cpu.json", .feature = XP_FEATURE_OFF_CPU, .take = take_off_cpu,
 	},
 	[XP_SOURCE_SYSCALLS] = {
 		.inventory = "syscalls", .artifact = "syscalls.json", .feature = XP_FEATURE_SYSCALL_TRACE, .take = take_syscalls,

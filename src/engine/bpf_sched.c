@@ -250,11 +250,16 @@ int xp_bpf_sched_drain(struct xp_bpf_sched *engine, const struct xp_bpf_sched_si
 	return rc < 0 ? xp_bpf_fail(reterr, -rc, "ring_buffer__consume", "blocked stacks") : 0;
 }
 
+int xp_bpf_sched_list(struct xp_bpf_sched *engine, const struct xp_bpf_sched_sink *sink, struct xp_err *reterr)
+{
+	return run_iterator(engine->skel->progs.xp_list, sink, reterr);
+}
+
 int xp_bpf_sched_collect(struct xp_bpf_sched *engine, const struct xp_bpf_sched_sink *sink, struct xp_err *reterr)
 {
 	int rc = xp_bpf_sched_drain(engine, sink, reterr);
 
-	return rc ? rc : run_iterator(engine->skel->progs.xp_list, sink, reterr);
+	return rc ? rc : xp_bpf_sched_list(engine, sink, reterr);
 }
 
 void xp_bpf_sched_lost(const struct xp_bpf_sched *engine, struct xp_sched_lost *ret_lost)

@@ -36,6 +36,8 @@ void xp_bpf_sched_start(struct xp_bpf_sched *engine, uint64_t start_ns);
 int xp_bpf_sched_stop(struct xp_bpf_sched *engine, struct xp_err *reterr);
 /* Hands over the samples and the threads that have ended so far. Also refills the budget of stacks, so it wants to be called each 10 ms. */
 int xp_bpf_sched_drain(struct xp_bpf_sched *engine, const struct xp_bpf_sched_sink *sink, struct xp_err *reterr);
+/* After stop: hands over the threads that live, with what they are in. Books are final only after detach, see collect. */
+int xp_bpf_sched_list(struct xp_bpf_sched *engine, const struct xp_bpf_sched_sink *sink, struct xp_err *reterr);
 /* Detaches. Nothing of ours runs any more when it returns. */
 int xp_bpf_sched_detach(struct xp_bpf_sched *engine, struct xp_err *reterr);
 /* After detach: the rest of the samples, the ended threads, then the living ones. */

@@ -9,6 +9,7 @@
 #include "arch/x86_64/syscalls.h"
 #include "base/text.h"
 #include "elf/demangle.h"
+#include "inventory/gil_wait.h"
 #include "inventory/stack_merge.h"
 
 enum { NAME_MAX_BYTES = 4096 };
@@ -223,6 +224,7 @@ static struct xp_stack_parts parts_of(const struct naming *n, const struct xp_ra
 		n->native[i] = n->symbols[words[i]];
 		stack->collector |= n->collector[words[i]];
 	}
+	stack->interpreter_lock = xp_is_gil_wait(n->native, raw->n_native);
 	words += raw->n_native;
 	for (size_t i = 0; i < raw->n_python; i++)
 		n->python[i] = n->raw->frames[words[i]];

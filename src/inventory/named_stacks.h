@@ -17,6 +17,7 @@ struct xp_named_stack {
 	uint32_t n;
 	bool more;		 /* goes on beyond the depth that is kept */
 	bool collector;		 /* under Python's garbage collector */
+	bool interpreter_lock;	 /* waits for Python's global lock */
 	const char *kernel_call; /* system call that the kernel part is inside of, as selectors name it; NULL: none, or not known */
 };
 

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-enum { MAX_TOP = 8 };
+#include "triage/blocked.h"
+
+enum { MAX_TOP = 8, MAX_BLOCKS = 5 };
 #define HIGH_COST 0.02 /* contract 13, high_cost */
 
 static struct xp_triage_threads *summarize_threads(const struct xp_thread_time *from, struct xp_arena *arena)
@@ -116,6 +118,31 @@ static struct xp_triage_cpu_samples *summarize_cpu(const struct xp_cpu_samples *
 	return to;
 }
 
+static struct xp_triage_off_cpu *summarize_off_cpu(const struct xp_off_cpu_value *from, struct xp_arena *arena)
+{
+	struct xp_triage_off_cpu *to = xp_arena_new_of(arena, struct xp_triage_off_cpu);
+	struct xp_triage_top_block *top = xp_arena_array(arena, struct xp_triage_top_block, MAX_BLOCKS);
+
+	*to = (struct xp_triage_off_cpu){
+		.blocks = from->blocks_total, .stacks_lost = from->stacks_lost, .blocked_ns = from->blocked_ns, .top = top
+	};
+	for (; to->n_top < MAX_BLOCKS && to->n_top < from->n_groups; to->n_top++) {
+		const struct xp_off_cpu_group *group = &from->groups[to->n_top];
+		struct xp_triage_top_block *block = &top[to->n_top];
+
+		*block = (struct xp_triage_top_block){
+			.reason = group->reason,
+			.syscall_name = group->syscall_name,
+			.thread_name_pattern = group->thread_name_pattern,
+			.count = group->count,
+			.total_ns = group->total_ns,
+			.max_ns = group->max_ns,
+		};
+		block->stack = xp_blocked_stack(group, arena, &block->n_stack);
+	}
+	return to;
+}
+
 static struct xp_triage_summary *summarize(const struct xp_triage_input *input, struct xp_arena *arena)
 {
 	struct xp_triage_summary *summary = xp_arena_new_of(arena, struct xp_triage_summary);
@@ -126,6 +153,8 @@ static struct xp_triage_summary *summarize(const struct xp_triage_input *input, 
 		summary->cgroup = summarize_cgroup(input->cgroup, arena);
 	if (input->cpu && xp_input_has(input, XP_SOURCE_CPU_SAMPLES))
 		summary->cpu_samples = summarize_cpu(input->cpu, arena);
+	if (input->off_cpu && xp_input_has(input, XP_SOURCE_OFF_CPU))
+		summary->off_cpu = summarize_off_cpu(input->off_cpu, arena);
 	if (input->syscalls && xp_input_has(input, XP_SOURCE_SYSCALLS))
 		summary->syscalls = summarize_syscalls(input->syscalls, arena);
 	return summary;
@@ -265,17 +294,20 @@ bool xp_triage_shrink(void *value)
 	struct xp_triage_threads *threads = triage->summary ? triage->summary->threads : NULL;
 	struct xp_triage_syscalls *syscalls = triage->summary ? triage->summary->syscalls : NULL;
 	struct xp_triage_cpu_samples *cpu = triage->summary ? triage->summary->cpu_samples : NULL;
+	struct xp_triage_off_cpu *off_cpu = triage->summary ? triage->summary->off_cpu : NULL;
 
 	if (threads && cut(&threads->n_groups, 4))
 		return true;
 	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)) || (cpu && cut(&cpu->n_top, 4)))
+		return true;
+	if (off_cpu && cut(&off_cpu->n_top, 2))
 		return true;
 	if (triage->n_findings > 6) {
 		triage->n_findings--;
 		return true;
 	}
 	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)) ||
-	    (cpu && cut(&cpu->n_top, 0)))
+	    (cpu && cut(&cpu->n_top, 0)) || (off_cpu && cut(&off_cpu->n_top, 0)))
 		return true;
 	if (triage->n_findings > 1) {
 		triage->n_findings--;

@@ -99,12 +99,32 @@ static const struct xp_field cpu_samples_fields[] = {
 static const struct xp_record cpu_samples_record =
 	XP_RECORD("TriageCpuSamples", xp_triage_cpu_samples, cpu_samples_fields, "CPU samples in numbers");
 
+static const struct xp_field top_block_fields[] = {
+	XP_FIELD_ENUM(xp_triage_top_block, reason, xp_block_reason_names, "what kind of wait; lock: futex"),
+	XP_FIELD(xp_triage_top_block, syscall_name, STR, "null: outside of calls, or no name", .flags = XP_NULLABLE),
+	XP_FIELD(xp_triage_top_block, thread_name_pattern, STR, "thread name with each run of digits as one #"),
+	XP_FIELD_STRS(xp_triage_top_block, stack, "at most 6 frames, leaf first; function (file:line) for Python"),
+	XP_FIELD(xp_triage_top_block, count, U64, "blocks"),
+	XP_FIELD(xp_triage_top_block, total_ns, U64, "their time in the window"),
+	XP_FIELD(xp_triage_top_block, max_ns, U64, "the longest"),
+};
+static const struct xp_record top_block_record =
+	XP_RECORD("TriageBlock", xp_triage_top_block, top_block_fields, "threads that waited with one stack");
+
+static const struct xp_field off_cpu_fields[] = {
+	XP_FIELD(xp_triage_off_cpu, blocks, U64, "blocks"),
+	XP_FIELD(xp_triage_off_cpu, stacks_lost, U64, "long blocks without a stack"),
+	XP_FIELD(xp_triage_off_cpu, blocked_ns, U64, "sum over threads"),
+	XP_FIELD_LIST(xp_triage_off_cpu, top, &top_block_record, "at most 5, by total time"),
+};
+static const struct xp_record off_cpu_record = XP_RECORD("TriageOffCpu", xp_triage_off_cpu, off_cpu_fields, "waits in numbers");
+
 /* Sources that no inventory of this build feeds are null; their members get a record with the inventory. */
 static const struct xp_field summary_fields[] = {
 	XP_FIELD_PTR(xp_triage_summary, threads, &threads_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, cgroup, &cgroup_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, cpu_samples, &cpu_samples_record, "null: source unavailable", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage_summary, off_cpu, JSON, "null: source unavailable", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_triage_summary, off_cpu, &off_cpu_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, syscalls, &syscalls_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, gpu, JSON, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, cuda_kernels, JSON, "null: source unavailable", .flags = XP_NULLABLE),

@@ -33,6 +33,20 @@ struct xp_triage_cgroup {
 	struct xp_opt_f64 cpus;
 };
 
+struct xp_triage_top_block {
+	int reason; /* enum xp_block_reason */
+	const char *syscall_name, *thread_name_pattern;
+	const char *const *stack;
+	size_t n_stack;
+	uint64_t count, total_ns, max_ns;
+};
+
+struct xp_triage_off_cpu {
+	uint64_t blocks, stacks_lost, blocked_ns;
+	const struct xp_triage_top_block *top;
+	size_t n_top;
+};
+
 struct xp_triage_top_syscall {
 	const char *syscall_name; /* NULL: the number has no name */
 	uint64_t count, errors, total_ns, max_ns;
@@ -66,7 +80,7 @@ struct xp_triage_summary {
 	struct xp_triage_threads *threads;
 	const struct xp_triage_cgroup *cgroup;
 	struct xp_triage_cpu_samples *cpu_samples;
-	json_t *off_cpu;
+	struct xp_triage_off_cpu *off_cpu;
 	struct xp_triage_syscalls *syscalls;
 	json_t *gpu, *cuda_kernels, *cuda_copies;
 };

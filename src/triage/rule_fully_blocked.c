@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* No thread did anything in the window: the process waits, or hangs. */
 #include "arch/x86_64/syscalls.h"
+#include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/rule.h"
 
-enum { MAX_LISTED = 8 };
+enum { MAX_LISTED = 8, MAX_STACKS = 5 };
 #define WAIT_SHARE 0.05 /* a thread that waited that long for a CPU is not blocked */
 
 /* Where threads sit by /proc, when the syscall inventory does not tell. */
@@ -41,6 +42,15 @@ static json_t *oldest_calls(const struct xp_syscall_view *view)
 		json_object_set_new(entry, "started_before_window", json_boolean(view->open[i].started_before_window));
 		json_array_append_new(list, entry);
 	}
+	return list;
+}
+
+static json_t *top_stacks(const struct xp_off_cpu_value *off_cpu, struct xp_arena *arena)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < off_cpu->n_groups && json_array_size(list) < MAX_STACKS; i++)
+		json_array_append_new(list, xp_blocked_json(&off_cpu->groups[i], arena));
 	return list;
 }
 
@@ -90,6 +100,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	json_object_set_new(evidence, "sitting_threads", sitting_threads(input));
 	if (input->syscalls)
 		json_object_set_new(evidence, "oldest_open_syscalls", oldest_calls(input->syscalls));
+	if (input->off_cpu)
+		json_object_set_new(evidence, "blocked_stacks", top_stacks(input->off_cpu, out->arena));
 	if (subject->syscall_number.set)
 		call = xp_syscall_name(subject->syscall_number.v);
 	for (size_t i = 0; input->syscalls && !call && i < input->syscalls->n_open; i++)

@@ -2,6 +2,7 @@
 /* An active thread spent a noticeable part of the window blocked in one syscall. */
 #include <string.h>
 
+#include "triage/blocked.h"
 #include "triage/rule.h"
 
 enum { MAX_CALLS = 3 };
@@ -23,9 +24,17 @@ static bool is_waiting(const char *name)
 	return false;
 }
 
-/* Blocked part of the time in the call: CPU work inside a syscall is not blocking, and a thread can't block longer than it was blocked. */
-static uint64_t blocked_in(const struct xp_thread_row *thread, const struct xp_call_use *use)
+/*
+ * Blocked part of the time in the call: as booked at the switches, the wait for Python's global lock aside, which is a finding of its own.
+ * Without these books: CPU work inside a syscall is not blocking, and a thread can't block longer than it was blocked.
+ */
+static uint64_t blocked_in(const struct xp_triage_input *input, const struct xp_thread_row *thread, const struct xp_call_use *use)
 {
+	if (input->off_cpu) {
+		struct xp_blocked blocked = xp_blocked_in(input->off_cpu, use->tid, use->name);
+
+		return blocked.total_ns - blocked.lock_ns;
+	}
 	return use->total_ns < thread->blocked_ns ? use->total_ns : thread->blocked_ns;
 }
 
@@ -48,12 +57,12 @@ static unsigned collect(const struct xp_triage_input *input, struct candidate *r
 		const struct xp_thread_row *thread = use->name ? xp_thread_time_find(input->threads, use->tid) : NULL;
 		unsigned at = 0;
 
-		if (!thread || !thread->active || xp_input_share(input, blocked_in(thread, use)) < LEAST_SHARE)
+		if (!thread || !thread->active || xp_input_share(input, blocked_in(input, thread, use)) < LEAST_SHARE)
 			continue;
 		struct candidate found = {
 			.use = use,
 			.thread = thread,
-			.blocked_ns = blocked_in(thread, use),
+			.blocked_ns = blocked_in(input, thread, use),
 			.threads = 1,
 			.waiting = is_waiting(use->name) && xp_input_share(input, thread->on_cpu_ns) < POOL_CPU_SHARE,
 		};
@@ -85,6 +94,7 @@ static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, cons
 static void tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
 {
 	const struct xp_call_sum *sum = sum_of(input->syscalls, row->use->name);
+	struct xp_blocked blocked = xp_blocked_in(input->off_cpu, row->use->tid, row->use->name);
 	json_t *evidence = json_object();
 
 	json_object_set_new(evidence, "tid", xp_json_count(row->use->tid));
@@ -96,12 +106,17 @@ static void tell(const struct xp_triage_input *input, const struct candidate *ro
 	json_object_set_new(evidence, "waiting_call", json_boolean(row->waiting));
 	json_object_set_new(evidence, "process_calls", sum ? xp_json_count(sum->calls) : json_null());
 	json_object_set_new(evidence, "process_max_ns", sum ? xp_json_count(sum->max_ns) : json_null());
+	if (blocked.longest) {
+		json_object_set_new(evidence, "stack", xp_blocked_stack_json(blocked.longest, out->arena));
+		json_object_set_new(evidence, "stack_ns", xp_json_count(blocked.longest->total_ns));
+		json_object_set_new(evidence, "python_line", xp_blocked_python_line(blocked.longest, row->blocked_ns));
+	}
 	struct xp_finding *finding =
 		xp_finding_add(out, "syscall_blocked", row->use->name, xp_input_share(input, row->blocked_ns), evidence);
 
 	finding->tid = row->use->tid;
 	finding->fallback = row->waiting;
-	finding->confidence = row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
+	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);
 	xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum ? sum->calls : row->use->calls));
