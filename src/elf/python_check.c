@@ -51,8 +51,8 @@ static bool lists_are_sane(struct xp_python *python)
 	for (int try = 0; try < LIST_TRIES; try++) {
 		struct look look = { .python = python };
 
-		if (xp_python_each_thread(python, belongs, &look) && !look.strange)
-			return true;
+		if (xp_python_each_thread(python, belongs, &look) && !look.strange && look.threads)
+			return true; /* a runtime with an interpreter has at least the main thread's state */
 	}
 	return false;
 }

@@ -3,6 +3,11 @@
  */
 #include "pythons.h"
 
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "elf/elf_priv.h"
 #include "elf/python.h"
 
 enum { FRAMES_MAX = 512, THREADS_SAID = 11, LINE_BYTES = 4096 };
@@ -131,6 +136,42 @@ static void every_python(void **state)
 			printf("SKIP: no Python 3.%u on this machine (XP_PYTHONS names others)\n", i + 8);
 }
 
+static void expect_refused(uint32_t pid, const char *version, const char *why)
+{
+	struct xp_rec_python_frame frame;
+	struct xp_target *target;
+	struct xp_python *python;
+	xp_auto_err err = { 0 };
+
+	assert_int_equal(xp_target_open(pid, NULL, &target, &err), 0);
+	assert_int_equal(xp_python_open(target, &python, &err), 0);
+	if (xp_python_status(python) != XP_PYTHON_UNSUPPORTED)
+		fail_msg("%s is %s", version, xp_python_status_names[xp_python_status(python)]);
+	printf("%s\n", xp_python_why(python));
+	assert_int_equal(strncmp(xp_python_version(python), version, strlen(version)), 0);
+	assert_non_null(strstr(xp_python_why(python), version));
+	assert_non_null(strstr(xp_python_why(python), why));
+	assert_int_equal(xp_python_layout(python)->version, 0);
+	assert_int_equal(xp_python_walk_blocked(python, pid, &frame, 1), 0);
+	xp_python_free(python);
+	xp_target_close(target);
+}
+
+/* Where Py_Version lies in the file. */
+static bool find_version(const struct xp_elf *elf, uint64_t *ret_offset)
+{
+	struct xp_symtab table;
+	Elf64_Sym symbol;
+	const char *name;
+
+	if (!xp_elf_dynsym(elf, &table))
+		return false;
+	for (uint64_t i = 0; i < table.n; i++)
+		if (xp_symtab_read(&table, i, &symbol, &name) && !strcmp(name, "Py_Version") && symbol.st_value)
+			return xp_elf_to_offset(elf, symbol.st_value, ret_offset);
+	return false;
+}
+
 /* Older ones are refused by their number, and nothing is read of them. */
 static void too_old(void **state)
 {
@@ -139,25 +180,14 @@ static void too_old(void **state)
 
 	find_pythons(&pythons);
 	for (size_t i = 0; i < pythons.n; i++) {
-		struct xp_target *target;
-		struct xp_python *python;
-		xp_auto_err err = { 0 };
-		struct xp_rec_python_frame frame;
+		const char *number = strrchr(pythons.path[i], '/') + strlen("/python");
+		char text[8];
 
 		if (is_known_release(pythons.path[i]))
 			continue;
 		struct script script = start_script(pythons.path[i], XP_SOURCE_DIR "/tests/targets/python_ready.py", "");
-		char text[8];
 		assert_non_null(fgets(text, sizeof(text), script.out));
-		assert_int_equal(xp_target_open((uint32_t)script.pid, NULL, &target, &err), 0);
-		assert_int_equal(xp_python_open(target, &python, &err), 0);
-		assert_int_equal(xp_python_status(python), XP_PYTHON_UNSUPPORTED);
-		assert_non_null(strstr(xp_python_why(python), xp_python_version(python)));
-		assert_int_equal(xp_python_layout(python)->version, 0);
-		assert_int_equal(xp_python_walk_blocked(python, (uint32_t)script.pid, &frame, 1), 0);
-		printf("%s: %s\n", pythons.path[i], xp_python_why(python));
-		xp_python_free(python);
-		xp_target_close(target);
+		expect_refused((uint32_t)script.pid, number, "not among the known releases");
 		stop_script(&script);
 		n++;
 	}
@@ -165,6 +195,53 @@ static void too_old(void **state)
 		printf("SKIP: no Python older than 3.8 on this machine\n");
 		skip();
 	}
+}
+
+/* Copies the program with another Py_Version in it; false when it has none. */
+static bool copy_with_version(const char *from, const char *to, uint64_t hex)
+{
+	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
+	xp_auto_fd in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	xp_auto_err err = { 0 };
+	struct stat st;
+	uint64_t offset;
+
+	if (in < 0 || out < 0 || fstat(in, &st) || xp_elf_open(in, from, &elf, &err) || !find_version(elf, &offset))
+		return false;
+	assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
+	assert_int_equal(pwrite(out, &hex, sizeof(hex), (off_t)offset), sizeof(hex));
+	return true;
+}
+
+/* Builds that say they are what they are not: refused by the number they give, and nothing is read by that number's layout. */
+static void strange_builds(void **state)
+{
+	static const struct {
+		uint64_t hex;
+		const char *version, *why;
+	} claims[] = {
+		{ 0x030b02a1, "3.11.2a1", "pre-release" }, { 0x030f00f0, "3.15.0", "not among the known releases" },
+		{ 0x030c00f0, "3.12.0", "not known" },	   { 0x030d00f0, "3.13.0", "table of offsets" },
+		{ 0x030a00f0, "3.10.0", "not known" },	   { 0x030800f0, "3.8.0", "not known" },
+	};
+	char path[] = "/tmp/xprobe-XXXXXX", copy[64];
+
+	assert_non_null(mkdtemp(path));
+	snprintf(copy, sizeof(copy), "%s/python3.11", path);
+	for (size_t i = 0; i < XP_LEN(claims); i++) {
+		if (!copy_with_version("/usr/bin/python3.11", copy, claims[i].hex)) {
+			rmdir(path);
+			printf("SKIP: no /usr/bin/python3.11 with its own runtime\n");
+			skip();
+		}
+		struct script script = start_script(copy, XP_SOURCE_DIR "/tests/targets/python_ready.py", "");
+		char text[8];
+		assert_non_null(fgets(text, sizeof(text), script.out));
+		expect_refused((uint32_t)script.pid, claims[i].version, claims[i].why);
+		stop_script(&script);
+		unlink(copy);
+	}
+	rmdir(path);
 }
 
 static void not_python(void **state)
@@ -187,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_python),
 		cmocka_unit_test(too_old),
+		cmocka_unit_test(strange_builds),
 		cmocka_unit_test(not_python),
 	};
 
