@@ -3,23 +3,29 @@
 use std::io::{stdin, stdout, BufRead, Write};
 use std::panic::catch_unwind;
 
+// What std::hint::black_box does, which Debian 12's compiler does not have yet.
+#[inline(always)]
+fn opaque(value: u64) -> u64 {
+    unsafe { std::ptr::read_volatile(&value) }
+}
+
 #[inline(never)]
 pub fn mangled(value: u64) -> u64 {
-    std::hint::black_box(value) * 3
+    opaque(value) * 3
 }
 
 #[inline(never)]
 #[no_mangle]
 pub extern "C" fn rust_exported(value: u64) -> u64 {
-    if std::hint::black_box(value) % 2 == 0 {
-        return mangled(value);
+    if opaque(value) % 2 == 0 {
+        return opaque(mangled(value));
     }
     value + 1
 }
 
 #[inline(never)]
 pub fn panics_some(value: u64) -> u64 {
-    if std::hint::black_box(value) % 3 == 0 {
+    if opaque(value) % 3 == 0 {
         panic!("a third");
     }
     mangled(value) + 1
