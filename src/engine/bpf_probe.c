@@ -142,7 +142,10 @@ int xp_probes_verify(const struct xp_probes *probes, struct xp_err *reterr)
 
 uint64_t xp_probes_floor(const struct xp_probes *probes, unsigned kind)
 {
-	return kind < XP_COUNT_KINDS ? probes->floor_ns[kind] : 0;
+	for (size_t i = 0; i < probes->n_points; i++)
+		if (probes->kind_of_point[i] == kind)
+			return probes->floor_ns[kind];
+	return 0;
 }
 
 uint32_t xp_probes_children(const struct xp_probes *probes)
