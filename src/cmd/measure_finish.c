@@ -165,11 +165,8 @@ static int fail_with_partial(struct finish *f, struct xp_err *failure, struct xp
 
 	tell_artifact(f, failure);
 	f->status = XP_FAILED;
-	if (f->pairs && !make_value(f, &facts, &value, &ignored)) {
-		value->evidence.exemplars = NULL;
-		value->evidence.n_exemplars = 0;
+	if (f->pairs && !make_value(f, &facts, &value, &ignored))
 		xp_err_partial(failure, &xp_measurement_record, value, PARTIAL_BUDGET, xp_measurement_shrink);
-	}
 	return xp_err_move(reterr, failure);
 }
 

@@ -65,6 +65,8 @@ static struct xp_collection make_collection(const struct xp_measurement_request 
 
 	if (!collection.host_events && !collection.cuda_events)
 		xp_count_events(request->edge.store, &collection.host_events, &collection.cuda_events);
+	if (!collection.dropped_events)
+		collection.dropped_events = xp_dropped_of(collection.sources, collection.n_sources);
 	return collection;
 }
 
