@@ -105,12 +105,13 @@ static void add_evaluation(struct merge *merge)
 
 /*
  * An evaluation that has just begun or is about to return has a native frame and no Python frame. It is the innermost one, so evaluations
- * are matched from the root when there are more native ones; the outermost Python frames must be there for that.
+ * are matched from the root when there is one native one more. A larger difference means that outer Python frames are missing (another
+ * interpreter's), so that only the leaf is sure; the same when they are known to be missing.
  */
 static void add_mixed(struct merge *merge)
 {
 	size_t evals = count_evals(merge), groups = count_evaluations(merge->parts);
-	size_t skip = evals > groups && !merge->parts->python_deep ? evals - groups : 0;
+	size_t skip = evals == groups + 1 && !merge->parts->python_deep;
 
 	for (size_t i = 0; i < merge->parts->n_native; i++) {
 		if (!is_eval(merge, i)) {

@@ -9,6 +9,7 @@
 
 #include "elf/elf_priv.h"
 #include "elf/python.h"
+#include "target/status.h"
 
 enum { FRAMES_MAX = 512, THREADS_SAID = 11, LINE_BYTES = 4096 };
 
@@ -46,8 +47,29 @@ static void expect_frame(const struct xp_python *python, const struct read_frame
 			 frame->qualname, frame->source_path, frame->line.set ? frame->line.v : 0, name, path, line);
 }
 
+/* The script tells ids of its own namespace. */
+static uint32_t outer_tid(struct xp_target *target, uint32_t inner)
+{
+	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
+	struct xp_process_status status;
+	xp_auto_err err = { 0 };
+	uint32_t *tids;
+	size_t n;
+	char path[64], text[8192];
+
+	assert_int_equal(xp_target_threads(target, arena, &tids, &n, &err), 0);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "task/%u/status", tids[i]);
+		if (xp_target_read(target, path, text, sizeof(text)) > 0 && xp_status_parse(text, &status) &&
+		    status.ns_pid[status.n_ns_pid - 1] == inner)
+			return tids[i];
+	}
+	fail_msg("no thread has the id %u", inner);
+	return 0;
+}
+
 /* Returns how many frames agreed; threads are counted in *ret_threads. */
-static size_t compare(struct xp_python *python, FILE *said, size_t *ret_threads)
+static size_t compare(struct xp_target *target, struct xp_python *python, FILE *said, size_t *ret_threads)
 {
 	static struct read_frames frames;
 	char text[LINE_BYTES];
@@ -65,7 +87,7 @@ static size_t compare(struct xp_python *python, FILE *said, size_t *ret_threads)
 		assert_int_equal(at, frames.n); /* the thread before: no frame more than it said */
 		if (text[0] != 'T')
 			break;
-		read_thread(python, (uint32_t)strtoul(text + 2, NULL, 10), &frames);
+		read_thread(python, outer_tid(target, (uint32_t)strtoul(text + 2, NULL, 10)), &frames);
 		at = 0;
 		(*ret_threads)++;
 	}
@@ -89,9 +111,10 @@ static FILE *hear(struct script *script)
 }
 
 /* Names of releases as in "3.11.7"; the ones seen are marked. */
-static void check_one(const char *path, bool *seen)
+static void check_one(const char *path, bool inside, bool *seen)
 {
-	struct script script = start_script(path, XP_SOURCE_DIR "/tests/targets/python_frames.py", "--sub");
+	static const char file[] = XP_SOURCE_DIR "/tests/targets/python_frames.py";
+	struct script script = inside ? start_script_inside(path, file, "--sub") : start_script(path, file, "--sub");
 	FILE *said = hear(&script);
 	struct xp_target *target;
 	struct xp_python *python;
@@ -105,9 +128,9 @@ static void check_one(const char *path, bool *seen)
 		fail_msg("%s: %s, %s", path, xp_python_status_names[xp_python_status(python)], xp_python_why(python));
 	assert_int_equal(sscanf(xp_python_version(python), "3.%u.", &minor), 1);
 	seen[minor - 8] = true;
-	size_t total = compare(python, said, &threads);
+	size_t total = compare(target, python, said, &threads);
 	assert_int_equal(threads, THREADS_SAID);
-	assert_int_equal(compare((rewind(said), python), said, &threads), total); /* out of the caches */
+	assert_int_equal(compare(target, (rewind(said), python), said, &threads), total); /* out of the caches */
 	printf("%s: CPython %s, %zu threads, %zu frames\n", path, xp_python_version(python), threads, total);
 	xp_python_free(python);
 	xp_target_close(target);
@@ -130,10 +153,30 @@ static void every_python(void **state)
 	find_pythons(&pythons);
 	for (size_t i = 0; i < pythons.n; i++)
 		if (is_known_release(pythons.path[i]))
-			check_one(pythons.path[i], seen);
+			check_one(pythons.path[i], false, seen);
 	for (unsigned i = 0; i < RELEASES; i++)
 		if (!seen[i])
 			printf("SKIP: no Python 3.%u on this machine (XP_PYTHONS names others)\n", i + 8);
+}
+
+/* Ids of threads are small numbers there, which stand in many places of a thread's memory. One Python of each way to find them. */
+static void in_pid_namespace(void **state)
+{
+	struct pythons pythons;
+	bool seen[RELEASES] = { false }, done[2] = { false };
+
+	find_pythons(&pythons);
+	for (size_t i = 0; i < pythons.n; i++) {
+		unsigned minor = 0;
+
+		sscanf(strrchr(pythons.path[i], '/'), "/python3.%u", &minor);
+		if (!is_known_release(pythons.path[i]) || done[minor >= 11])
+			continue;
+		done[minor >= 11] = true;
+		check_one(pythons.path[i], true, seen);
+	}
+	if (!done[0] && !done[1])
+		skip();
 }
 
 static void expect_refused(uint32_t pid, const char *version, const char *why)
@@ -262,10 +305,8 @@ static void not_python(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_python),
-		cmocka_unit_test(too_old),
-		cmocka_unit_test(strange_builds),
-		cmocka_unit_test(not_python),
+		cmocka_unit_test(every_python),	  cmocka_unit_test(in_pid_namespace), cmocka_unit_test(too_old),
+		cmocka_unit_test(strange_builds), cmocka_unit_test(not_python),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

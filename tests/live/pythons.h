@@ -4,6 +4,7 @@
 #define XP_TESTS_PYTHONS_H
 
 #include <glob.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -59,7 +60,7 @@ static inline void find_pythons(struct pythons *ret_pythons)
 }
 
 struct script {
-	pid_t pid;
+	pid_t pid, holder; /* holder: our own child, when pid is its child */
 	FILE *out;
 };
 
@@ -81,10 +82,47 @@ static inline struct script start_script(const char *python, const char *file, c
 	return script;
 }
 
+/* The same as process 1 of its own PID namespace; its ids there are small. pid is as we see it. */
+static inline struct script start_script_inside(const char *python, const char *file, const char *argument)
+{
+	int ends[2];
+	char path[64], text[32] = "";
+
+	assert_int_equal(pipe(ends), 0);
+	struct script script = { .pid = fork() };
+	if (!script.pid) {
+		dup2(ends[1], 1);
+		if (unshare(CLONE_NEWPID))
+			_exit(127);
+		pid_t inner = fork();
+		if (!inner) {
+			execl(python, python, "-E", file, argument, (char *)NULL);
+			_exit(127);
+		}
+		waitpid(inner, NULL, 0);
+		_exit(0);
+	}
+	close(ends[1]);
+	script.out = fdopen(ends[0], "r");
+	script.holder = script.pid;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)script.pid, (int)script.pid);
+	for (int i = 0; i < 1000 && !atoi(text); i++) {
+		FILE *children = fopen(path, "r");
+		usleep(1000);
+		if (!children || !fgets(text, sizeof(text), children))
+			text[0] = '\0';
+		if (children)
+			fclose(children);
+	}
+	script.pid = atoi(text);
+	assert_true(script.pid > 0);
+	return script;
+}
+
 static inline void stop_script(struct script *script)
 {
 	kill(script->pid, SIGKILL);
-	waitpid(script->pid, NULL, 0);
+	waitpid(script->holder ? script->holder : script->pid, NULL, 0);
 	fclose(script->out);
 }
 

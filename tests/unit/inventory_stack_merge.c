@@ -86,12 +86,14 @@ static void entries(void **state)
 static void begins(void **state)
 {
 	struct xp_symbolized native[] = { EVAL, IN(EXT, "spam"), EVAL, IN("/py", "_start") };
+	struct xp_symbolized three[] = { EVAL, IN(EXT, "spam"), EVAL, IN(EXT, "eggs"), EVAL, IN("/py", "_start") };
 	struct xp_python_frame python[] = { FRAME("a"), ENTRY("b") };
 	struct xp_stack_parts parts = { NATIVE(native), PYTHON(python) };
 
 	expect(&interpreter, &parts, FRAMES_MAX, "spam a b _start");
 	parts.python_deep = true;
 	expect(&interpreter, &parts, FRAMES_MAX, "a b spam _start");
+	expect(&interpreter, &(struct xp_stack_parts){ NATIVE(three), PYTHON(python) }, FRAMES_MAX, "a b spam eggs _start");
 }
 
 /* Unwinding that broke: the native leaf on top, then all Python frames. */

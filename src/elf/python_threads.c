@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of CPython's thread states belongs to a thread. In: thread ids. Out: addresses. State: where the C library keeps ids. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "elf/python_priv.h"
+#include "target/status.h"
+
+enum { GLIBC_TID = 720, PTHREAD_BYTES = 2048, PTHREADS_MAX = 64, STATUS_BYTES = 8192 };
+
+struct wanted {
+	struct xp_python *python;
+	uint32_t tid;	 /* as the target's own PID namespace numbers it */
+	uint64_t tstate; /* 0: not found */
+};
+
+/* A thread has a state in each interpreter that it ran; the newest interpreter comes first, and one that evaluates nothing is left. */
+static bool take_state(struct wanted *wanted, uint64_t tstate)
+{
+	bool evaluates = xp_python_first_frame(wanted->python, tstate);
+
+	if (evaluates || !wanted->tstate)
+		wanted->tstate = tstate;
+	return !evaluates;
+}
+
+static bool has_native_id(uint64_t interp, uint64_t tstate, void *arg)
+{
+	struct wanted *wanted = arg;
+	uint64_t id;
+
+	if (!xp_python_peek_word(wanted->python, tstate + wanted->python->layout.tstate_native_id, &id) || id != wanted->tid)
+		return true;
+	return take_state(wanted, tstate);
+}
+
+static bool has_pthread(uint64_t interp, uint64_t tstate, void *arg)
+{
+	struct wanted *wanted = arg;
+	const struct xp_python *python = wanted->python;
+	uint64_t pthread;
+	uint32_t tid;
+
+	if (!xp_python_peek_word(python, tstate + python->layout.tstate_thread_id, &pthread) ||
+	    !xp_python_peek(python, pthread + python->pthread_tid, &tid, sizeof(tid)) || tid != wanted->tid)
+		return true;
+	return take_state(wanted, tstate);
+}
+
+/* The thread's number in its innermost PID namespace. */
+static bool inner_tid(const struct xp_python *python, uint32_t tid, uint32_t *ret_tid)
+{
+	struct xp_process_status status;
+	char path[40], text[STATUS_BYTES];
+
+	snprintf(path, sizeof(path), "task/%u/status", tid);
+	if (xp_target_read(python->target, path, text, sizeof(text)) <= 0 || !xp_status_parse(text, &status) || !status.n_ns_pid)
+		return false;
+	*ret_tid = status.ns_pid[status.n_ns_pid - 1];
+	return true;
+}
+
+/* What is looked at to learn where an id stands behind a pthread id: the structs of some threads, and the ids that there are. */
+struct study {
+	struct xp_python *python;
+	unsigned char (*structs)[PTHREAD_BYTES];
+	uint64_t pthreads[PTHREADS_MAX];
+	size_t n;
+	uint32_t *tids;
+	size_t n_tids;
+};
+
+/* A thread has a state in each interpreter that it ran. */
+static bool add_struct(uint64_t interp, uint64_t tstate, void *arg)
+{
+	struct study *study = arg;
+	uint64_t pthread;
+
+	if (!xp_python_peek_word(study->python, tstate + study->python->layout.tstate_thread_id, &pthread))
+		return true;
+	for (size_t i = 0; i < study->n; i++)
+		if (study->pthreads[i] == pthread)
+			return true;
+	study->pthreads[study->n] = pthread;
+	study->n += xp_python_peek(study->python, pthread, study->structs[study->n], PTHREAD_BYTES);
+	return study->n < PTHREADS_MAX;
+}
+
+static bool is_tid(const struct study *study, uint32_t value)
+{
+	for (size_t i = 0; i < study->n_tids; i++)
+		if (value && study->tids[i] == value)
+			return true;
+	return false;
+}
+
+/* In each struct another thread's id stands there: small ids, as in a PID namespace, are found in many places. */
+static bool holds_ids(const struct study *study, uint32_t at)
+{
+	uint32_t values[PTHREADS_MAX];
+
+	for (size_t i = 0; i < study->n; i++) {
+		memcpy(&values[i], study->structs[i] + at, sizeof(values[i]));
+		for (size_t j = 0; j < i; j++)
+			if (values[j] == values[i])
+				return false;
+		if (!is_tid(study, values[i]))
+			return false;
+	}
+	return study->n;
+}
+
+/* glibc's place first, else anywhere in the struct. */
+static bool learn_place(struct xp_python *python)
+{
+	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
+	struct study study = { .python = python, .structs = xp_arena_zalloc(arena, (size_t)PTHREADS_MAX * PTHREAD_BYTES) };
+	xp_auto_err err = { 0 };
+
+	if (xp_target_threads(python->target, arena, &study.tids, &study.n_tids, &err))
+		return false;
+	for (size_t i = 0; i < study.n_tids; i++)
+		if (!inner_tid(python, study.tids[i], &study.tids[i]))
+			study.tids[i] = 0; /* ended meanwhile; no thread has this id */
+	xp_python_each_thread(python, add_struct, &study);
+	for (uint32_t i = 0; i <= PTHREAD_BYTES / 4; i++) {
+		python->pthread_tid = i ? (i - 1) * 4 : GLIBC_TID;
+		if (holds_ids(&study, python->pthread_tid))
+			return true;
+	}
+	return false;
+}
+
+/* The id that CPython keeps (3.11 and newer) is stale in a child that C code forked; the C library's is not. */
+uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid)
+{
+	struct wanted wanted = { .python = python };
+
+	if (!inner_tid(python, tid, &wanted.tid))
+		return 0;
+	if (python->layout.tstate_native_id) {
+		xp_python_each_thread(python, has_native_id, &wanted);
+		if (wanted.tstate)
+			return wanted.tstate;
+	}
+	if (!python->pthread_known)
+		python->pthread_known = learn_place(python);
+	if (python->pthread_known)
+		xp_python_each_thread(python, has_pthread, &wanted);
+	return wanted.tstate;
+}
