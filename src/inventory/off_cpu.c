@@ -220,4 +220,5 @@ const struct xp_inventory_kind xp_inventory_off_cpu = {
 	.finish = finish,
 	.free = free_state,
 	.shrink = xp_off_cpu_shrink,
+	.report = xp_report_off_cpu,
 };

@@ -71,6 +71,9 @@ extern const struct xp_record xp_off_cpu_record; /* "OffCpu" */
 struct xp_inventory_kind;
 extern const struct xp_inventory_kind xp_inventory_off_cpu;
 
+struct xp_text;
+/* The value for people; lives in output/report_off_cpu.c, beside the other reports. */
+void xp_report_off_cpu(const void *value, struct xp_text *out, bool color);
 /* One step towards the size budget: fewer groups, blocks_listed with them. False: nothing is left to cut. */
 bool xp_off_cpu_shrink(void *value);
 

@@ -7,6 +7,7 @@
 
 #include "output/human.h"
 #include "output/report_measurement.h"
+#include "output/report_off_cpu.h"
 #include "result/triage.h"
 
 enum { LABEL = 11, NAME = 18, BAR = 40, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_SYSCALLS = 4 };
@@ -256,6 +257,7 @@ static void finding_lines(const struct xp_finding *finding, struct xp_text *out,
 	evidence_line(finding, out);
 	if (!list_lines(finding, "sitting_threads", out))
 		list_lines(finding, "oldest_open_syscalls", out);
+	xp_report_blocked_evidence(finding->evidence, INDENT, out);
 	next_lines(finding, out, color);
 }
 
@@ -294,6 +296,7 @@ void xp_report_triage(const void *value, struct xp_text *out, bool color)
 	head(t, out, color);
 	threads_section(t, out);
 	cgroup_section(t, out);
+	xp_report_triage_off_cpu(t->summary ? t->summary->off_cpu : NULL, out);
 	syscalls_section(t, out);
 	findings_section(t, out, color);
 	tail(t, out, color);

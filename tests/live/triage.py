@@ -274,7 +274,8 @@ def test_report_for_people():
         checked = xp.ok("validate", "--pid", target.pid, "--triage", "--json")
     text = result.out.decode()
     assert "fully_blocked" in text and "futex" in text and "\x1b" not in text, text
-    assert f"cat /proc/{target.pid}/task/{target.pid}/stack" in text, text
+    assert f"xprobe measure --pid {target.pid} --cpu-sample --off-cpu" in text, text
+    assert "blocked stacks" in text or " < main < " in text, text
     assert checked["valid"] and len(checked["sources"]) == 8, checked
 
 
