@@ -197,6 +197,14 @@ static bool is_other_file(const struct xp_maps *maps, size_t i)
 	return true;
 }
 
+/* `link` is what /proc says of the program's file, which may be deleted meanwhile. */
+static bool is_program(const char *link, const char *path)
+{
+	size_t len = strlen(path);
+
+	return !strncmp(link, path, len) && (!link[len] || !strcmp(link + len, " (deleted)"));
+}
+
 size_t xp_python_find(struct xp_target *target, struct xp_arena *arena, struct xp_python_place *ret_places, size_t max,
 		      struct xp_python_release *ret_named)
 {
@@ -207,7 +215,7 @@ size_t xp_python_find(struct xp_target *target, struct xp_arena *arena, struct x
 	for (size_t i = 0; i < maps->n && n < max; i++) {
 		const struct xp_mapping *mapping = &maps->at[i];
 
-		if (!mapping->exec || !mapping->inode || (strcmp(mapping->path, program) != 0 && !is_interpreter_name(mapping->path)) ||
+		if (!mapping->exec || !mapping->inode || (!is_program(program, mapping->path) && !is_interpreter_name(mapping->path)) ||
 		    !is_other_file(maps, i))
 			continue;
 		if (open_place(target, arena, mapping, &ret_places[n]))

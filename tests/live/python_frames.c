@@ -240,7 +240,7 @@ static void too_old(void **state)
 	}
 }
 
-/* Copies the program with another Py_Version in it; false when it has none. */
+/* Copies the program with another Py_Version in it (0: the same); false when it has none. */
 static bool copy_with_version(const char *from, const char *to, uint64_t hex)
 {
 	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
@@ -252,7 +252,8 @@ static bool copy_with_version(const char *from, const char *to, uint64_t hex)
 	if (in < 0 || out < 0 || fstat(in, &st) || xp_elf_open(in, from, &elf, &err) || !find_version(elf, &offset))
 		return false;
 	assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
-	assert_int_equal(pwrite(out, &hex, sizeof(hex), (off_t)offset), sizeof(hex));
+	if (hex)
+		assert_int_equal(pwrite(out, &hex, sizeof(hex), (off_t)offset), sizeof(hex));
 	return true;
 }
 
@@ -287,6 +288,35 @@ static void strange_builds(void **state)
 	rmdir(path);
 }
 
+/* An interpreter built into a program of any name, whose file is gone meanwhile. */
+static void embedded_and_deleted(void **state)
+{
+	char path[] = "/tmp/xprobe-XXXXXX", copy[64], text[8];
+	struct xp_rec_python_frame frame;
+	struct xp_target *target;
+	struct xp_python *python;
+	xp_auto_err err = { 0 };
+
+	assert_non_null(mkdtemp(path));
+	snprintf(copy, sizeof(copy), "%s/trainer", path);
+	if (!copy_with_version("/usr/bin/python3.11", copy, 0)) {
+		rmdir(path);
+		printf("SKIP: no /usr/bin/python3.11 with its own runtime\n");
+		skip();
+	}
+	struct script script = start_script(copy, XP_SOURCE_DIR "/tests/targets/python_ready.py", "");
+	assert_non_null(fgets(text, sizeof(text), script.out));
+	unlink(copy);
+	rmdir(path);
+	assert_int_equal(xp_target_open((uint32_t)script.pid, NULL, &target, &err), 0);
+	assert_int_equal(xp_python_open(target, &python, &err), 0);
+	assert_int_equal(xp_python_status(python), XP_PYTHON_ACTIVE);
+	assert_int_equal(xp_python_walk_blocked(python, (uint32_t)script.pid, &frame, 1), 1);
+	xp_python_free(python);
+	xp_target_close(target);
+	stop_script(&script);
+}
+
 static void not_python(void **state)
 {
 	struct xp_target *target;
@@ -305,8 +335,8 @@ static void not_python(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_python),	  cmocka_unit_test(in_pid_namespace), cmocka_unit_test(too_old),
-		cmocka_unit_test(strange_builds), cmocka_unit_test(not_python),
+		cmocka_unit_test(every_python),	  cmocka_unit_test(in_pid_namespace),	  cmocka_unit_test(too_old),
+		cmocka_unit_test(strange_builds), cmocka_unit_test(embedded_and_deleted), cmocka_unit_test(not_python),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
