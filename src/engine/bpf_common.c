@@ -6,19 +6,23 @@
 #include "engine/bpf_common.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "level.skel.h"
+#include "target/trial.h"
 
 /* Inode of the initial PID namespace: fixed in include/linux/proc_ns.h since Linux 3.8 (PROC_PID_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+enum { XP_BPF_DESCRIPTORS = 32 };
 #define KERNEL_ENOTSUPP 524 /* include/linux/errno.h; not in user space's errno.h */
 
 /* The one line kept of what libbpf says. Its print hook has no context argument, so the buffer has to be reachable without one. */
@@ -78,10 +82,32 @@ static enum xp_err_code code_of(int errnum)
 	return XP_E_INTERNAL;
 }
 
+/* No more than libbpf wants for an object: where so few are left it fails in its own trials, and tells EINVAL for it. */
+static bool descriptors_are_out(void)
+{
+	int fds[XP_BPF_DESCRIPTORS], n = 0;
+
+	while (n < XP_BPF_DESCRIPTORS && (fds[n] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+		n++;
+	const bool out = n < XP_BPF_DESCRIPTORS;
+
+	while (n > 0)
+		close(fds[--n]);
+	return out;
+}
+
 int xp_bpf_fail(struct xp_err *reterr, int errnum, const char *call, const char *object)
 {
 	enum xp_err_code code = code_of(errnum);
 
+	if (code == XP_E_INTERNAL && descriptors_are_out())
+		code = code_of(errnum = EMFILE);
+	if (code == XP_E_RESOURCE_LIMIT && (errnum == EMFILE || errnum == ENFILE))
+		object = errnum == EMFILE ? "RLIMIT_NOFILE" : "fs.file-max";
+
+	/* Contract 15.3: a missing right reads as in the feature that tried it. */
+	if (code == XP_E_PERMISSION_DENIED && !strcmp(call, "bpf(BPF_PROG_LOAD)"))
+		object = XP_BPF_PROGRAMS;
 	xp_fail_call(reterr, code, errnum, call, "%s", object);
 	if (code == XP_E_INTERNAL && last_warning()[0])
 		xp_err_say(reterr, "%s failed for %s: %s", call, object, last_warning());

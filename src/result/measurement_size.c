@@ -43,10 +43,21 @@ static void leave_build_id(struct xp_measurement *value, unsigned rank, struct x
 		own_host(doc, value->arena)->build_id = NULL;
 }
 
+/* The pair's selectors name it, and the artifact has it whole. */
+static void leave_path(struct xp_measurement *value, unsigned rank, struct xp_event_doc *doc)
+{
+	const struct xp_event_doc *kept = &value->evidence.exemplars[XP_RANK_MAX].start;
+
+	if (doc != kept && doc->host && doc->host->binary_path && kept->host && kept->host->binary_path &&
+	    !strcmp(doc->host->binary_path, kept->host->binary_path))
+		own_host(doc, value->arena)->binary_path = NULL;
+}
+
 static void (*const repetitions[])(struct xp_measurement *value, unsigned rank, struct xp_event_doc *doc) = {
 	leave_registers,
 	leave_start_time,
 	leave_build_id,
+	leave_path,
 };
 
 static size_t size_of(const struct xp_measurement *value)

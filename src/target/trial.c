@@ -92,7 +92,7 @@ int xp_own_link(int prog_fd, const struct xp_own_place *place, uint64_t ref_ctr_
 }
 
 /* `return 0`, the smallest program there is. Descriptor or -1. */
-static int load(struct xp_trial *trial, uint32_t type, uint32_t attach_type, const char *what)
+static int load(struct xp_trial *trial, uint32_t type, uint32_t attach_type)
 {
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -108,13 +108,13 @@ static int load(struct xp_trial *trial, uint32_t type, uint32_t attach_type, con
 	int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 
 	if (fd < 0)
-		fail(trial, errno, "bpf(BPF_PROG_LOAD)", what);
+		fail(trial, errno, "bpf(BPF_PROG_LOAD)", XP_BPF_PROGRAMS);
 	return fd;
 }
 
 static int link_multi(struct xp_trial *trial, const struct xp_own_place *place, uint64_t ref_ctr_offset, bool on_return)
 {
-	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, XP_ATTACH_UPROBE_MULTI, "uprobe program");
+	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, XP_ATTACH_UPROBE_MULTI);
 
 	if (prog < 0)
 		return trial->errnum;
@@ -175,7 +175,7 @@ int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return)
 		.config1 = (uint64_t)(uintptr_t)place.path,
 		.config2 = place.offset,
 	};
-	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, 0, "uprobe program");
+	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, 0);
 	if (prog < 0)
 		return trial->errnum;
 	xp_auto_fd event = perf_open(trial, &attr, "perf uprobe on xprobe itself");
@@ -184,7 +184,7 @@ int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return)
 
 int xp_trial_raw_tracepoint(struct xp_trial *trial, const char *name)
 {
-	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, "raw tracepoint program");
+	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_RAW_TRACEPOINT, 0);
 	union bpf_attr attr = { .raw_tracepoint = { .name = (uint64_t)(uintptr_t)name, .prog_fd = (uint32_t)prog } };
 
 	if (prog < 0)
@@ -211,6 +211,6 @@ int xp_trial_sample(struct xp_trial *trial, bool with_kernel, bool program)
 		return trial->errnum;
 	if (!program)
 		return 0;
-	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_PERF_EVENT, 0, "perf event program");
+	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_PERF_EVENT, 0);
 	return prog < 0 ? trial->errnum : set_program(trial, event, prog);
 }

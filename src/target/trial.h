@@ -9,6 +9,8 @@
 #include <linux/bpf.h>
 
 #define XP_ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6; older headers lack it */
+/* details.object of a refused BPF_PROG_LOAD, here and in errors (contract 15.3). */
+#define XP_BPF_PROGRAMS "BPF programs"
 
 /* What failed; zero-initialised is "nothing did". */
 struct xp_trial {

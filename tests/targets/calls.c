@@ -22,7 +22,7 @@ ASM_FUNCTION("begins_push", "push %rbp\n\tmov %rdi, %rax\n\tpop %rbp\n\tret");
 ASM_FUNCTION("begins_endbr", "endbr64\n.globl behind_endbr\nbehind_endbr:\n\tpush %rbp\n\tmov %rdi, %rax\n\tpop %rbp\n\tret");
 ASM_FUNCTION("begins_move", "mov %rdi, %rax\n\tret");
 ASM_FUNCTION("only_ret", "ret");
-ASM_FUNCTION("begins_trap", "ud2\n\tret");
+ASM_FUNCTION("begins_trap", "int3\n\tret");
 ASM_FUNCTION("begins_lock", "lock incl (%rsp)\n\tret");
 /* Two exits, named: odd arguments leave by the first. */
 ASM_FUNCTION("two_exits",
