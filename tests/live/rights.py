@@ -55,6 +55,19 @@ def need_working_root():
     return doc, features
 
 
+def own_target():
+    """The caller as a process of the user that has no rights."""
+    everyone_may_run()
+    if any(parent.stat().st_mode & 0o5 != 0o5 for parent in CALLER.parents):
+        raise xp.Skip("the build folder is not readable for other users")
+    return xp.Target(xp.need_command("setpriv"), *NOBODY[1:], CALLER)
+
+
+def spec_of(identity, start, end, policy):
+    return {"schema_version": "2.0", "name": None, "target": identity, "start_selector": start, "end_selector": end,
+            "match_policy": policy.replace("-", "_"), "samples": 7, "duration_ms": None, "timeout_ms": 1000, "max_events": 1000}
+
+
 @contextlib.contextmanager
 def paranoid(value):
     before = PARANOID.read_text()
@@ -179,6 +192,53 @@ def test_driver_that_hangs_or_crashes():
     assert outcomes["crash"]["status"] == "unavailable" and "crashed" in outcomes["crash"]["unblock"], outcomes["crash"]
     assert outcomes["status"]["call"] == "nvmlInit_v2" and outcomes["status"]["errno"] == "9", outcomes["status"]
     assert outcomes["good"]["status"] == "available", outcomes["good"]
+
+
+CALLER = xp.BUILD / "bench/bench_caller"
+CALLS = ["--from", "syscall:clock_nanosleep:entry", "--to", "syscall:clock_nanosleep:exit", "--match", "exact"]
+FUNCTION = ["--from", f"uprobe:{CALLER}:tick:entry", "--to", f"uprobe:{CALLER}:tick:return", "--match", "stack-nested"]
+BOUND = ["--duration-ms", 200]
+
+
+def test_validate_and_the_error_of_measure_name_the_same_right():
+    """Contract 15.3, and 5: what cannot run now is valid: false with the right in features, exit 0; measure ends with exit 4."""
+    need_working_root()
+    options = {"prefix": NOBODY}
+    with own_target() as target:
+        for what in (CALLS, FUNCTION, ["--syscall-aggregate"]):
+            checked = xp.ok("validate", "--pid", target.pid, *what, **options)
+            assert checked["valid"] is False and [issue["code"] for issue in checked["issues"]] == ["PERMISSION_DENIED"], checked
+            feature, = checked["features"]
+            assert feature["tried"] and feature["missing"] == ["CAP_BPF", "CAP_PERFMON"] and feature["unblock"], feature
+            details = xp.run("measure", "--pid", target.pid, *what, *BOUND, code="PERMISSION_DENIED", exit=4, **options).details
+            assert {key: details[key] for key in ("call", "errno", "object")} == {key: feature[key] for key in ("call", "errno", "object")}, details
+            if len(what) > 1:
+                assert xp.ok("validate", "--spec", xp.spec_file(spec_of(target.identity(), *what[1::2])), **options)["valid"] is False
+        checked = xp.ok("validate", "--pid", target.pid, "--triage", **options)
+        sources = {source["name"]: source for source in checked["sources"]}
+        assert checked["valid"] and list(sources) == ["threads", "cgroup", "cpu_samples", "off_cpu", "syscalls", "gpu", "cuda_kernels", "cuda_copies"]
+        assert sources["threads"]["status"] == "available" and sources["threads"]["reason"] is None
+        assert sources["syscalls"]["reason"] == "not_permitted" and sources["syscalls"]["feature"]["missing"] == ["CAP_BPF", "CAP_PERFMON"]
+        doc = xp.ok("measure", "--pid", target.pid, "--triage", *BOUND, **options)
+        assert [source["name"] for source in doc["sources"]] == list(sources)
+        told = {source["name"]: source for source in doc["sources"]}
+        for name in sources:
+            assert told[name]["status"] == sources[name]["status"] and told[name]["reason"] == sources[name]["reason"], (told[name], sources[name])
+        assert {key: told["syscalls"][key] for key in ("call", "errno", "object")} == \
+            {key: sources["syscalls"]["feature"][key] for key in ("call", "errno", "object")}, told["syscalls"]
+        assert "grant_right" in [finding["code"] for finding in doc["findings"]] and doc["summary"]["syscalls"] is None
+        assert {"causality", "source_syscalls"} <= {gap["code"] for gap in doc["not_covered"]}, doc["not_covered"]
+        assert doc["summary"]["threads"]["count"] == 1 and doc["window"]["requested_ms"] == 200, doc["summary"]
+
+
+def test_another_users_process_is_exit_4_everywhere():
+    need_working_root()
+    with xp.sleeper() as target:
+        for args in (["validate", *CALLS], ["validate", "--triage"], ["measure", *CALLS, *BOUND], ["measure", "--triage", *BOUND],
+                     ["measure", "--syscall-aggregate", *BOUND], ["inspect"]):
+            result = xp.run(args[0], "--pid", target.pid, *args[1:], code="PERMISSION_DENIED", exit=4, prefix=NOBODY)
+            assert result.details["errno"] == "EACCES" and result.details["object"].startswith(f"/proc/{target.pid}/"), result
+            assert any("CAP_SYS_PTRACE" in hint for hint in result.error["hints"]), result
 
 
 def test_human_report():
