@@ -33,7 +33,8 @@ struct {
 
 /* Where a walk stands; per CPU, because the stack of a program is too small for a frame. */
 struct python_walk {
-	__u64 fs_base;
+	__u64 fs_base, sp;
+	__u64 others;	      /* not 0: there are sub-interpreters */
 	__u64 interp, tstate; /* what the search reads next */
 	__u64 found;	      /* a state of this thread */
 	__u64 frame;	      /* what the walk reads next; 0: the end */

@@ -6,6 +6,30 @@
 #include "python_state.h"
 
 /*
+ * Up to 3.12, run_string of a sub-interpreter borrows the state of the thread that made the interpreter, so ids tell the wrong thread. But
+ * the state's _PyCFrame is a local of the evaluation loop. Only the first thread's stack lies above its thread control block.
+ */
+static __always_inline bool python_is_mine(struct python_walk *walk)
+{
+	__u64 cframe;
+
+	if (!walk->others || !xp_python.has_cframe)
+		return python_word(walk, walk->tstate + xp_python.tstate_thread_id) == walk->fs_base;
+	cframe = python_word(walk, walk->tstate + xp_python.tstate_frame);
+	return cframe >= walk->sp && (walk->fs_base < walk->sp || cframe < walk->fs_base);
+}
+
+/* Before 3.11 nothing tells who runs a sub-interpreter's code: only the main interpreter, the last of the list, is looked at. */
+static __always_inline void python_next_interpreter(struct python_walk *walk)
+{
+	__u64 next = python_word(walk, walk->interp + xp_python.interp_next);
+
+	if (!next || xp_python.has_owner)
+		walk->tstate = python_word(walk, walk->interp + xp_python.interp_threads_head);
+	walk->interp = next;
+}
+
+/*
  * One step over the interpreters and their thread states, newest first. A thread may have a state in several: the one that runs code is
  * meant. 1: the search ends here.
  */
@@ -16,11 +40,10 @@ static long python_search_step(__u32 i, void *arg)
 	if (!walk || walk->failed || (!walk->tstate && !walk->interp))
 		return 1;
 	if (!walk->tstate) {
-		walk->tstate = python_word(walk, walk->interp + xp_python.interp_threads_head);
-		walk->interp = python_word(walk, walk->interp + xp_python.interp_next);
+		python_next_interpreter(walk);
 		return 0;
 	}
-	if (python_word(walk, walk->tstate + xp_python.tstate_thread_id) == walk->fs_base) {
+	if (python_is_mine(walk)) {
 		walk->found = walk->tstate;
 		walk->frame = python_frame_of(walk, walk->tstate);
 		if (walk->frame)
@@ -51,12 +74,12 @@ static __always_inline void python_start(struct python_walk *walk)
 {
 	__u64 first = python_word(walk, xp_python.runtime + xp_python.interpreters_head);
 	__u64 newest = first ? python_word(walk, first + xp_python.interp_threads_head) : 0;
-	__u64 others = first ? python_word(walk, first + xp_python.interp_next) : 0;
 	struct python_known known = {}, *found = bpf_map_lookup_elem(&xp_python_threads, &walk->fs_base);
 
+	walk->others = first ? python_word(walk, first + xp_python.interp_next) : 0;
 	if (!first || walk->failed)
 		return;
-	if (found && !others) {
+	if (found && !walk->others) {
 		known = *found;
 		if (known.tstate && python_word(walk, known.tstate + xp_python.tstate_thread_id) == walk->fs_base) {
 			walk->frame = python_frame_of(walk, known.tstate);

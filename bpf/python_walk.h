@@ -49,6 +49,7 @@ static __always_inline void take_python(struct scratch *scratch)
 	if (!xp_python.version || !walk)
 		return;
 	walk->fs_base = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+	walk->sp = scratch->head.sp;
 	walk->found = walk->frame = 0;
 	walk->n = walk->failed = 0;
 	if (!walk->fs_base)

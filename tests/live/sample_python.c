@@ -5,10 +5,7 @@
  */
 #include "sampling.h"
 
-#include <fcntl.h>
-#include <glob.h>
-
-#include "python_layouts.h"
+#include "sampled_python.h"
 
 #define SCRIPT XP_SOURCE_DIR "/tests/targets/two_families.py"
 #define SECONDS "60"
@@ -16,10 +13,7 @@
 enum { FAMILY = 30, SAMPLES = 1009, WINDOW_MS = 20000, HZ = 499 };
 
 struct program {
-	pid_t pid;
-	FILE *out;
-	unsigned version;
-	uint64_t runtime;
+	struct python python;
 	uint64_t codes[2][FAMILY];
 };
 
@@ -68,54 +62,27 @@ static void take(void *arg, const struct xp_rec_sample *record)
 
 static bool start_program(const char *python, unsigned depth, struct program *ret_program)
 {
-	int out[2];
-	char line[128], depth_text[16];
 	struct program program = { 0 };
+	char depth_text[16], line[128];
 
 	snprintf(depth_text, sizeof(depth_text), "%u", depth);
-	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	program.pid = fork();
-	assert_true(program.pid >= 0);
-	if (!program.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(out[1], 1);
-		execl(python, python, SCRIPT, SECONDS, depth_text, NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	program.out = fdopen(out[0], "r");
-	bool ok = fgets(line, sizeof(line), program.out) && sscanf(line, "%x %lx", &program.version, &program.runtime) == 2;
+	bool ok = start_python(python, SCRIPT, SECONDS, depth_text, &program.python);
 
 	for (int i = 0; ok && i < 2 * FAMILY; i++)
-		ok = fgets(line, sizeof(line), program.out) && sscanf(line, "%*c %lx", &program.codes[i / FAMILY][i % FAMILY]) == 1;
-	ok = ok && fgets(line, sizeof(line), program.out);
+		ok = fgets(line, sizeof(line), program.python.out) && sscanf(line, "%*c %lx", &program.codes[i / FAMILY][i % FAMILY]) == 1;
+	ok = ok && fgets(line, sizeof(line), program.python.out);
 	*ret_program = program;
 	return ok;
 }
 
-static void end_program(struct program *program)
-{
-	fclose(program->out);
-	end_process(program->pid);
-}
-
-static const struct xp_python_layout *layout_of(unsigned version)
-{
-	for (size_t i = 0; i < XP_LEN(python_layouts); i++)
-		if (python_layouts[i].version == version)
-			return &python_layouts[i];
-	return NULL;
-}
-
 static struct seen run(const struct program *program, unsigned depth, bool unrolled, uint64_t samples)
 {
-	struct xp_python_layout layout = *layout_of(program->version);
+	struct xp_python_layout layout = layout_of(&program->python);
 	struct seen seen = { .program = program, .depth = depth };
 	const struct xp_sample_reader reader = { take, &seen };
 
-	layout.runtime = program->runtime;
-	struct xp_sampler *sampler = start_sampling(
-		&(struct xp_sampler_config){ .pid = (uint32_t)program->pid, .frequency_hz = HZ, .python = &layout, .unrolled = unrolled });
+	struct xp_sampler *sampler = start_sampling(&(struct xp_sampler_config){
+		.pid = (uint32_t)program->python.pid, .frequency_hz = HZ, .python = &layout, .unrolled = unrolled });
 	uint64_t give_up = now_ns() + WINDOW_MS * 1000000ull;
 
 	while (seen.samples < samples && now_ns() < give_up)
@@ -131,14 +98,14 @@ static void check(const char *python, bool unrolled)
 {
 	struct program program;
 
-	if (!start_program(python, 25, &program) || !layout_of(program.version)) {
-		print_message("SKIP %s: version %x\n", python, program.version);
-		end_program(&program);
+	if (!start_program(python, 25, &program) || !has_layout(&program.python)) {
+		print_message("SKIP %s: version %x\n", python, program.python.version);
+		end_python(&program.python);
 		return;
 	}
 	struct seen seen = run(&program, 25, unrolled, SAMPLES);
 
-	end_program(&program);
+	end_python(&program.python);
 	print_message("%s: %lu samples, %lu mixed, %lu foreign, %lu torn, %lu without frames\n", python, seen.samples, seen.mixed,
 		      seen.foreign, seen.torn, seen.none);
 	assert_true(seen.samples >= SAMPLES);
@@ -149,21 +116,15 @@ static void check(const char *python, bool unrolled)
 	assert_int_equal(seen.none, 0);
 }
 
+static void check_here(const char *python)
+{
+	check(python, false);
+}
+
 static void no_mixed_stack(void **state)
 {
-	static const char *const patterns[] = { "/usr/bin/python3.[0-9]", "/usr/bin/python3.[1-9][0-9]",
-						"~/.pyenv/versions/3.*/bin/python3", "/opt/python/cp3*/bin/python3" };
-	glob_t found = { 0 };
-
-	for (size_t i = 0; i < XP_LEN(patterns); i++)
-		glob(patterns[i], GLOB_TILDE | (i ? GLOB_APPEND : 0), NULL, &found);
-	if (!found.gl_pathc) {
-		globfree(&found);
+	if (!each_python(check_here))
 		skip();
-	}
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check(found.gl_pathv[i], false);
-	globfree(&found);
 }
 
 static void without_bpf_loop(void **state)
@@ -177,11 +138,11 @@ static void deep_recursion(void **state)
 {
 	struct program program;
 
-	if (access("/usr/bin/python3", X_OK) || !start_program("/usr/bin/python3", 900, &program) || !layout_of(program.version))
+	if (access("/usr/bin/python3", X_OK) || !start_program("/usr/bin/python3", 900, &program) || !has_layout(&program.python))
 		skip();
 	struct seen seen = run(&program, 900, false, 211);
 
-	end_program(&program);
+	end_python(&program.python);
 	assert_int_equal(seen.mixed + seen.torn + seen.foreign, 0);
 	assert_true(seen.deep > seen.samples / 4); /* half of the time the recursion is deeper than what is walked */
 }

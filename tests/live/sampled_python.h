@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Included by live tests of Python frames: every Python of the machine, and a script that tells its version and runtime first. */
+#ifndef XP_TESTS_SAMPLED_PYTHON_H
+#define XP_TESTS_SAMPLED_PYTHON_H
+
+#include <fcntl.h>
+
+#include "python_layouts.h"
+#include "pythons.h"
+#include "sampling.h"
+
+struct python {
+	pid_t pid;
+	FILE *out;
+	unsigned version;
+	uint64_t runtime;
+};
+
+/* False: this Python is too old; end_python is due all the same. */
+static inline bool start_python(const char *program, const char *script, const char *first, const char *second, struct python *ret_python)
+{
+	struct python python = { 0 };
+	char line[128];
+	int out[2];
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	python.pid = fork();
+	assert_true(python.pid >= 0);
+	if (!python.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+		execl(program, program, script, first, second, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	python.out = fdopen(out[0], "r");
+	bool ok = fgets(line, sizeof(line), python.out) && sscanf(line, "%x %lx", &python.version, &python.runtime) == 2;
+
+	*ret_python = python;
+	return ok;
+}
+
+static inline void end_python(struct python *python)
+{
+	fclose(python->out);
+	end_process(python->pid);
+}
+
+static inline bool has_layout(const struct python *python)
+{
+	for (size_t i = 0; i < XP_LEN(python_layouts); i++)
+		if (python_layouts[i].version == python->version)
+			return true;
+	return false;
+}
+
+static inline struct xp_python_layout layout_of(const struct python *python)
+{
+	struct xp_python_layout layout = { 0 };
+
+	for (size_t i = 0; i < XP_LEN(python_layouts); i++)
+		if (python_layouts[i].version == python->version)
+			layout = python_layouts[i];
+	layout.runtime = python->runtime;
+	return layout;
+}
+
+/* False: there is none. */
+static inline bool each_python(void (*body)(const char *program))
+{
+	struct pythons pythons;
+
+	find_pythons(&pythons);
+	for (size_t i = 0; i < pythons.n; i++)
+		body(pythons.path[i]);
+	return pythons.n > 0;
+}
+
+#endif
