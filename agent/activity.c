@@ -3,7 +3,7 @@
  * One activity record of CUPTI -> records of the ring, or a group. In: a record as CUPTI laid it out, read by its stable prefix. Out: what
  * the filters want of it, and one counter for everything else. On the agent's thread.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <string.h>
 
@@ -145,7 +145,14 @@ static void note_context(uint32_t context)
 		xp_agent.contexts_seen[counters->contexts++] = context;
 }
 
-/* Ties the activity to its launch. Only kernels and graph nodes have one that we listen on. False: no time to check against. */
+static bool in_window(uint64_t start_ns)
+{
+	const struct xp_agent_lease *lease = &xp_agent.control->lease;
+
+	return lease->open_ns && start_ns >= lease->open_ns && (!lease->close_ns || start_ns < lease->close_ns);
+}
+
+/* Ties the activity to its launch. Only kernels and graph nodes have one that we listen on. timed: its times can be compared. */
 static void link_launch(struct activity *activity, bool timed)
 {
 	struct xp_agent_counters *counters = &xp_agent.control->counters;
@@ -156,9 +163,11 @@ static void link_launch(struct activity *activity, bool timed)
 	if (xp_agent.request.flags & XP_AGENT_RECORDS_ONLY || (!in_graph && activity->kind != XP_CAPTURE_KERNEL_START))
 		return;
 	if (!launch) {
+		if (!timed || !in_window(activity->start_ns))
+			return;
 		activity->flags |= XP_CAPTURE_LAUNCH_UNKNOWN;
 		counters->launch_unknown++;
-		counters->stray += counters->first_launch_ns && timed && activity->start_ns > counters->first_launch_ns + AGENT_NS_PER_S;
+		counters->stray += counters->first_launch_ns && activity->start_ns > counters->first_launch_ns + AGENT_NS_PER_S;
 		return;
 	}
 	__atomic_fetch_or(&launch->key, LAUNCH_SEEN, __ATOMIC_RELAXED);
@@ -222,13 +231,6 @@ static void put(const struct activity *activity, uint32_t kind, uint64_t t_ns, u
 		counters->activity_records++;
 	else
 		counters->activity_dropped++;
-}
-
-static bool in_window(uint64_t start_ns)
-{
-	const struct xp_agent_lease *lease = &xp_agent.control->lease;
-
-	return lease->open_ns && start_ns >= lease->open_ns && (!lease->close_ns || start_ns < lease->close_ns);
 }
 
 /* 0/0, no end, end before start, beyond 2^63: never clamped. Those that a forced flush cut off are still running. */

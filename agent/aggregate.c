@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aggregate mode: activities summed by kind, name, direction, memory and device. In: one activity. Out: the group table in the shared file. */
-#include "agent/agent.h"
+/* Aggregate mode: activities summed by kind, name, direction, memory and device. In: one activity. Out: the group table in the shared file.
+ */
+#include "agent/work.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ARM: the request is checked and copied, memory made, then one table of steps is walked; the stop walks it backwards. */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -263,11 +263,12 @@ int xp_agent_arm(uint32_t sequence)
 		return status;
 	register_exit();
 	reset_counts();
+	__atomic_fetch_add(&xp_agent.control->captures, 1, __ATOMIC_RELEASE);
 	xp_agent.generation++;
 	status = xp_agent_want_apis();
 	if (status)
 		return status;
-	xp_agent_quarantine_release(true);
+	xp_agent_quarantine_make_room();
 	xp_agent_clock_bracket();
 	xp_agent.armed_ns = xp_agent_now();
 	xp_agent.deadline_ns = xp_agent.armed_ns + xp_agent.request.deadline_ns;

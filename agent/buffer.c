@@ -3,7 +3,7 @@
  * Buffers that CUPTI fills: handed out on any thread by a lock-free stack, collected on any thread into a lock-free list, parsed on the
  * agent's thread alone. State: xp_agent.buffers.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
  * CUPTI's callbacks on application threads: API records and the table of launches. No allocation, no lock, no system call. In: one call's
  * entry or exit. Out: ring records, launch slots, counters in the thread's shard.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <string.h>
 
@@ -87,7 +87,9 @@ static bool known_exec(const struct cupti_callback_data *data)
 	return slot && __atomic_load_n(slot, __ATOMIC_ACQUIRE) == *params;
 }
 
-static void launch_enter(const struct capture_view *view, uint8_t want, const struct cupti_callback_data *data, uint64_t now_ns)
+/* Launches before the window are noted too, since their kernels may run in it; only those inside it are counted and waited for. */
+static void launch_enter(const struct capture_view *view, uint8_t want, const struct cupti_callback_data *data, uint64_t now_ns,
+			 bool inside)
 {
 	struct shard *shard = my_shard();
 	struct launch *launch = slot_of(data->correlation_id);
@@ -100,6 +102,8 @@ static void launch_enter(const struct capture_view *view, uint8_t want, const st
 		key |= LAUNCH_GRAPH | (view->graphs && known_exec(data) ? LAUNCH_KNOWN_EXEC : 0);
 	__atomic_store_n(&launch->entry_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&launch->key, key, __ATOMIC_RELEASE);
+	if (!inside)
+		return;
 	count(want & WANT_GRAPH ? &shard->graph_launches : &shard->api_launches);
 	if (!xp_agent.control->counters.first_launch_ns)
 		__atomic_compare_exchange_n(&xp_agent.control->counters.first_launch_ns, &first, now_ns, false, __ATOMIC_RELAXED,
@@ -150,7 +154,8 @@ static void put_record(const struct capture_view *view, uint32_t kind, uint32_t 
 static bool in_window(uint64_t now_ns)
 {
 	const struct xp_agent_lease *lease = &xp_agent.control->lease;
-	uint64_t open_ns = __atomic_load_n(&lease->open_ns, __ATOMIC_RELAXED), close_ns = __atomic_load_n(&lease->close_ns, __ATOMIC_RELAXED);
+	uint64_t open_ns = __atomic_load_n(&lease->open_ns, __ATOMIC_RELAXED),
+		 close_ns = __atomic_load_n(&lease->close_ns, __ATOMIC_RELAXED);
 
 	return open_ns && now_ns >= open_ns && (!close_ns || now_ns < close_ns);
 }
@@ -177,8 +182,8 @@ void xp_agent_callback(void *user, uint32_t domain, uint32_t cbid, const void *c
 		bool inside = in_window(now_ns);
 
 		*data->correlation_data = inside ? mark : 0;
-		if (inside && want & WANT_LAUNCH && !__atomic_load_n(&view->no_launches, __ATOMIC_RELAXED))
-			launch_enter(view, want, data, now_ns);
+		if (want & WANT_LAUNCH && !__atomic_load_n(&view->no_launches, __ATOMIC_RELAXED))
+			launch_enter(view, want, data, now_ns, inside);
 		if (inside && want & WANT_ENTRY)
 			put_record(view, XP_CAPTURE_API_ENTRY, domain, cbid, data, now_ns);
 		return;

@@ -3,7 +3,7 @@
  * CUPTI's clock -> CLOCK_MONOTONIC. In: brackets taken around cuptiGetTimestamp. Both clocks are slewed alike, so their difference is
  * constant until somebody sets the wall clock; each such step begins an epoch with an offset of its own. State: xp_agent.clock.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 enum { TRIES = 9, SLACK_NS = 2000 };
 

@@ -118,7 +118,8 @@ static int note_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 	bool ours = false;
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		ours |= info->dlpi_phdr[i].p_type == PT_LOAD && self - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+		ours |= info->dlpi_phdr[i].p_type == PT_LOAD &&
+			self - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
 	for (unsigned i = 0; ours && i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 		const char *at = (const char *)info->dlpi_addr + phdr->p_vaddr, *end = at + phdr->p_memsz;
@@ -151,8 +152,8 @@ static int make_memory(void)
 		return -errno;
 	live = xp_agent_map((size_t)page);
 	memory = mmap(NULL, XP_AGENT_FILE_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (!live || madvise(live, (size_t)page, 18 /* MADV_WIPEONFORK */) || memory == MAP_FAILED ||
-	    ftruncate(fd, XP_AGENT_DATA_OFFSET) || fcntl(fd, 1033 /* F_ADD_SEALS */, 2 /* F_SEAL_SHRINK */)) {
+	if (!live || madvise(live, (size_t)page, 18 /* MADV_WIPEONFORK */) || memory == MAP_FAILED || ftruncate(fd, XP_AGENT_DATA_OFFSET) ||
+	    fcntl(fd, 1033 /* F_ADD_SEALS */, 2 /* F_SEAL_SHRINK */)) {
 		int error = errno;
 
 		if (live)
@@ -297,7 +298,7 @@ static void *run(void *arg)
 			answer(sequence, obey(sequence, xp_agent.control->word.command));
 			answered = sequence;
 		} else {
-			bool waiting = xp_agent_quarantine_release(false);
+			bool waiting = xp_agent_quarantine_release();
 
 			wait_for_command(answered, armed() ? AGENT_TICK_MS : waiting ? AGENT_QUARANTINE_MS : -1);
 		}

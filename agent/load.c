@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcupti: the copy that the process has mapped, else the one that the tool names. In: the request. Out: its functions and version. */
+/* Which libcupti: the copy that the process has mapped, else the one that the tool names. In: the request. Out: its functions and version.
+ */
 #include "agent/agent.h"
 
 #include <dlfcn.h>
@@ -69,9 +70,9 @@ static int check_driver(const struct found *found)
 
 static int resolve(void *library)
 {
-#define RESOLVE(member, name, needed, arguments)                                                  \
-	xp_agent.cupti.member = (int(*) arguments)dlsym(library, #name);                          \
-	if (needed && !xp_agent.cupti.member)                                                     \
+#define RESOLVE(member, name, needed, arguments)                         \
+	xp_agent.cupti.member = (int(*) arguments)dlsym(library, #name); \
+	if (needed && !xp_agent.cupti.member)                            \
 		return xp_agent_say(XP_AGENT_NO_CUPTI, #name, 0, "libcupti lacks a function");
 	CUPTI_FUNCTIONS(RESOLVE)
 #undef RESOLVE
@@ -96,7 +97,10 @@ int xp_agent_load(void)
 	if (!library && !found.cupti[0] && wanted[0])
 		library = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		return xp_agent_say(XP_AGENT_NO_CUPTI, "dlopen", 0, found.cupti[0] ? found.cupti : wanted[0] ? wanted : "no libcupti mapped");
+		return xp_agent_say(XP_AGENT_NO_CUPTI, "dlopen", 0,
+				    found.cupti[0] ? found.cupti
+				    : wanted[0]	   ? wanted
+						   : "no libcupti mapped");
 	status = resolve(library);
 	if (status)
 		return status;

@@ -3,7 +3,7 @@
  * Names, each once: the text goes into the shared name table, what the filters say of it stays here. CUPTI's pointers are only a hint,
  * since a reloaded module may put another name at the same address. State: xp_agent.names, of the agent's thread.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <string.h>
 

@@ -13,14 +13,14 @@
 
 struct object {
 	ElfW(Addr) wanted, base, low, high;
-	const ElfW(Dyn) *dynamic;
+	const ElfW(Dyn) * dynamic;
 };
 
 static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct object *object = arg;
 	const ElfW(Dyn) *dynamic = NULL;
-	ElfW(Addr) low = (ElfW(Addr))-1, high = 0;
+	ElfW(Addr) low = (ElfW(Addr)) - 1, high = 0;
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
@@ -43,9 +43,9 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct tables {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *names;
-	const ElfW(Rela) *rela, *jump;
+	const ElfW(Rela) * rela, *jump;
 	size_t n_rela, n_jump;
 };
 
@@ -76,7 +76,7 @@ static struct tables read_tables(const struct object *object)
 	return tables;
 }
 
-static void **find_import(const struct object *object, const struct tables *tables, const ElfW(Rela) *rela, size_t n)
+static void **find_import(const struct object *object, const struct tables *tables, const ElfW(Rela) * rela, size_t n)
 {
 	for (size_t i = 0; rela && i < n; i++) {
 		unsigned type = ELF64_R_TYPE(rela[i].r_info);
@@ -91,7 +91,7 @@ static void **find_import(const struct object *object, const struct tables *tabl
 /* A slot that was never called still leads into the library's own stub, which would resolve itself over our hook. */
 static void *real_free(const struct object *object, void *const *entry)
 {
-	ElfW(Addr) now = (ElfW(Addr))*entry;
+	ElfW(Addr) now = (ElfW(Addr)) * entry;
 
 	return now >= object->low && now < object->high ? (void *)free : *entry;
 }
@@ -125,7 +125,7 @@ static void keep(void *block)
 	if (!xp_agent_on_own_thread())
 		quarantine->real(block);
 	else if (block && quarantine->n < AGENT_QUARANTINE)
-		quarantine->blocks[quarantine->n++] = block;
+		quarantine->kept[quarantine->n++] = (struct kept){ block, xp_agent_now() };
 }
 
 /* The page may be read-only after relocation (RELRO); its protection comes back as far as it can be known. */
@@ -165,25 +165,29 @@ void xp_agent_unsubscribe(void)
 	struct page_query query = { .address = (uintptr_t)quarantine->entry };
 	void *before = *quarantine->entry;
 
-	xp_agent_quarantine_release(true);
 	dl_iterate_phdr(in_relro, &query);
 	if (!set_entry((void *)keep, false))
 		return; /* still subscribed: harmless to the program, and the next arm says so */
 	XP_AGENT_CALL(unsubscribe(xp_agent.subscriber));
 	set_entry(before, query.relro);
 	xp_agent.subscriber = NULL;
-	quarantine->since_ns = xp_agent_now();
 }
 
-bool xp_agent_quarantine_release(bool now)
+bool xp_agent_quarantine_release(void)
 {
 	struct quarantine *quarantine = &xp_agent.quarantine;
+	uint64_t now_ns = xp_agent_now();
+	unsigned n = 0;
 
-	if (!quarantine->n)
-		return false;
-	if (!now && xp_agent_now() - quarantine->since_ns < AGENT_QUARANTINE_MS * AGENT_NS_PER_MS)
-		return true;
-	while (quarantine->n)
-		quarantine->real(quarantine->blocks[--quarantine->n]);
-	return false;
+	while (n < quarantine->n && now_ns - quarantine->kept[n].since_ns >= AGENT_QUARANTINE_MS * AGENT_NS_PER_MS)
+		quarantine->real(quarantine->kept[n++].block);
+	quarantine->n -= n;
+	memmove(quarantine->kept, quarantine->kept + n, quarantine->n * sizeof(*quarantine->kept));
+	return quarantine->n > 0;
+}
+
+void xp_agent_quarantine_make_room(void)
+{
+	while (xp_agent_quarantine_release() && xp_agent.quarantine.n > AGENT_QUARANTINE - AGENT_QUARANTINE_ROOM)
+		xp_agent_sleep_ms(10);
 }

@@ -3,7 +3,7 @@
  * The record ring: many producers, one consumer (the tool). A place is reserved by moving head, filled, and published by its commit word.
  * A full ring turns records away; who writes counts them. State: head and tail in the shared file.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 enum { AGENT_STEPS = 4 };
 
 struct agent_step {
-	int (*on)(void);   /* XP_AGENT_* status */
-	void (*off)(void); /* NULL: ends with a step below */
+	int (*on)(void);	       /* XP_AGENT_* status */
+	void (*off)(void);	       /* NULL: ends with a step below */
 	bool activities, subscription; /* applies only with these */
 };
 extern const struct agent_step xp_agent_steps[AGENT_STEPS];

@@ -3,7 +3,7 @@
  * What runs while a capture is on, and how it ends (CUPTI 13.0 U1 and newer, and callbacks alone on every version): kinds off, flush, a
  * bounded wait for launches without a record, flush, forced flush, unsubscribe under quarantine. Never a callback off, never a finalize.
  */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include "agent/steps.h"
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which callback ids a capture listens on. In: the request's filters and CUPTI's own names. Out: the want table. Agent's thread, at ARM. */
-#include "agent/agent.h"
+#include "agent/work.h"
 
 #include <string.h>
 
 #include "src/event/api_name.h"
 
 static const uint16_t driver_launches[] = {
-	CUPTI_CB_LAUNCH_KERNEL,	       CUPTI_CB_LAUNCH_KERNEL_PTSZ,  CUPTI_CB_LAUNCH_COOPERATIVE, CUPTI_CB_LAUNCH_COOPERATIVE_PTSZ,
-	CUPTI_CB_GRAPH_LAUNCH,	       CUPTI_CB_GRAPH_LAUNCH_PTSZ,   CUPTI_CB_LAUNCH_KERNEL_EX,	  CUPTI_CB_LAUNCH_KERNEL_EX_PTSZ,
+	CUPTI_CB_LAUNCH_KERNEL, CUPTI_CB_LAUNCH_KERNEL_PTSZ, CUPTI_CB_LAUNCH_COOPERATIVE, CUPTI_CB_LAUNCH_COOPERATIVE_PTSZ,
+	CUPTI_CB_GRAPH_LAUNCH,	CUPTI_CB_GRAPH_LAUNCH_PTSZ,  CUPTI_CB_LAUNCH_KERNEL_EX,	  CUPTI_CB_LAUNCH_KERNEL_EX_PTSZ,
 };
 /* What `@launch` stands for, by runtime call: the launches that a driver call does not stand for by the same id. */
 static const uint16_t runtime_launches[] = { 13, 211, 213, 214, 269, 270, 311, 312, 430, 431, 505, 506 };
 
-enum { N_DRIVER = sizeof(driver_launches) / sizeof(driver_launches[0]), N_RUNTIME = sizeof(runtime_launches) / sizeof(runtime_launches[0]) };
+enum {
+	N_DRIVER = sizeof(driver_launches) / sizeof(driver_launches[0]),
+	N_RUNTIME = sizeof(runtime_launches) / sizeof(runtime_launches[0])
+};
 
 static bool holds(const uint16_t *ids, unsigned n, uint32_t cbid)
 {

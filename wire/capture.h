@@ -6,7 +6,7 @@
 #ifndef XP_WIRE_CAPTURE_H
 #define XP_WIRE_CAPTURE_H
 
-#include "wire/wire.h"
+#include "wire/capture_kinds.h"
 
 #define XP_CAPTURE_MAGIC "XPCUPTI" /* and its NUL: 8 bytes */
 #define XP_CAPTURE_ABI_4 4
@@ -69,7 +69,7 @@ XP_WIRE_SIZE(struct xp_capture_header_5, 104);
 /* Head of an event record of both ABIs. */
 struct xp_capture_event {
 	__u64 t_ns;
-	__u32 kind; /* 1/2 API entry/exit, 3/4 kernel, 5/6 memcpy, 7/8 memset, 9/10 NVTX start/end */
+	__u32 kind; /* XP_CAPTURE_API_ENTRY .. */
 	__u32 pid;
 	__u32 tid;
 	__u32 device; /* device .. correlation: 2^32-1 is unknown */
@@ -105,28 +105,6 @@ struct xp_capture_event_5 {
 	__u8 zero[32];
 };
 XP_WIRE_SIZE(struct xp_capture_event_5, 128);
-
-/* Aggregate record of ABI 5: the activities of one kind, name and device. */
-struct xp_capture_aggregate_5 {
-	__u64 count, total_ns, min_ns, max_ns, bytes;
-	__u32 kind; /* 3 kernel, 5 memcpy, 7 memset */
-	__u32 device, copy_kind;
-	__u32 src_memory, dst_memory;
-	__u32 name;
-	__u64 in_graph;
-	__u32 buckets[40]; /* log2 of ns */
-	__u64 zero;
-};
-XP_WIRE_SIZE(struct xp_capture_aggregate_5, 240);
-
-#define XP_CAPTURE_API_ENTRY 1u
-#define XP_CAPTURE_API_EXIT 2u
-#define XP_CAPTURE_KERNEL_START 3u
-#define XP_CAPTURE_KERNEL_END 4u
-#define XP_CAPTURE_MEMCPY_START 5u
-#define XP_CAPTURE_MEMCPY_END 6u
-#define XP_CAPTURE_MEMSET_START 7u
-#define XP_CAPTURE_MEMSET_END 8u
 
 /* Name table entry: this, then `length` bytes, then zeros to a multiple of 8. */
 struct xp_capture_name {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files that handle callbacks, activities and their output do for each other. */
+#ifndef XP_AGENT_WORK_H
+#define XP_AGENT_WORK_H
+
+#include "agent/agent.h"
+
+/* callback.c */
+cupti_callback_fn xp_agent_callback;
+int xp_agent_want_apis(void);
+void xp_agent_sum_shards(struct xp_agent_counters *counters);
+/* The launch of this id in this capture, or NULL. */
+struct launch *xp_agent_launch(uint32_t correlation);
+/* Launches that returned and have no record yet. */
+uint64_t xp_agent_unmatched(void);
+
+/* activity.c, buffer.c */
+int xp_agent_buffers_new(void);
+cupti_request_fn xp_agent_buffer_request;
+cupti_complete_fn xp_agent_buffer_complete;
+/* Parses every completed buffer; returns the number of records. */
+uint64_t xp_agent_buffers_read(void);
+void xp_agent_record(const uint8_t *record);
+
+/* What activity.c takes from a record, whatever its kind. */
+struct activity {
+	uint32_t kind; /* XP_CAPTURE_*_START */
+	uint64_t start_ns, end_ns;
+	uint32_t device, context, stream, correlation, runtime_correlation;
+	uint32_t graph;
+	uint64_t graph_node;
+	uint32_t grid[3], block[3];
+	uint64_t bytes, copies;
+	uint32_t copy_kind, src_memory, dst_memory;
+	const char *name;
+	uint32_t flags; /* XP_CAPTURE_* bits of a record */
+};
+
+/* clock.c: CUPTI's time -> CLOCK_MONOTONIC. */
+void xp_agent_clock_bracket(void);
+uint64_t xp_agent_clock_convert(uint64_t cupti_ns);
+
+/* ring.c. False: the ring is full. */
+bool xp_agent_ring_put(const struct xp_agent_slot *slot);
+/* The same, waiting a while for the tool; on the agent's thread only. */
+bool xp_agent_ring_put_slowly(const struct xp_agent_slot *slot);
+
+/* name.c: id in the name table, 0 when it has no room. *ret_filters: those that accept the name. */
+int xp_agent_names_new(void);
+uint32_t xp_agent_name(const char *text, uint32_t *ret_filters, bool *ret_complete);
+
+/* aggregate.c */
+int xp_agent_groups_new(uint32_t capacity);
+void xp_agent_group(const struct activity *activity);
+
+#endif
