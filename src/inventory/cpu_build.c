@@ -123,9 +123,23 @@ struct xp_cpu_samples *xp_cpu_samples_build(const struct xp_cpu_sum *sum, const 
 	return out;
 }
 
+void xp_cpu_samples_join(struct xp_cpu_samples *value, struct xp_off_cpu_value *off_cpu, struct xp_arena *arena)
+{
+	struct xp_cpu_collection *collection = &value->collection;
+	struct xp_account *sources = xp_arena_array(arena, struct xp_account, collection->n_sources + 1);
+
+	for (size_t i = 0; i < collection->n_sources; i++)
+		sources[i] = collection->sources[i];
+	sources[collection->n_sources++] = off_cpu->account;
+	collection->sources = sources;
+	value->off_cpu = off_cpu;
+	if (off_cpu->threads_lost)
+		collection->completeness = XP_CPU_INCOMPLETE;
+}
+
 bool xp_cpu_samples_empty(const void *opaque)
 {
 	const struct xp_cpu_samples *value = opaque;
 
-	return !value->collection.observed_samples;
+	return !value->collection.observed_samples && !(value->off_cpu && value->off_cpu->blocks_total);
 }

@@ -51,4 +51,7 @@ void xp_cpu_notes(const struct xp_cpu_facts *facts, const char *const *missing, 
 struct xp_cpu_samples *xp_cpu_samples_build(const struct xp_cpu_sum *sum, const struct xp_named_stacks *named,
 					    const struct xp_cpu_facts *facts, struct xp_arena *arena);
 
+/* Adds the blocked stacks of the same window. */
+void xp_cpu_samples_join(struct xp_cpu_samples *value, struct xp_off_cpu_value *off_cpu, struct xp_arena *arena);
+
 #endif

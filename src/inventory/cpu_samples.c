@@ -26,6 +26,7 @@ struct state {
 	struct xp_sampler *sampler;
 	struct xp_cpu_sum sum;
 	struct xp_cpu_times times;
+	void *blocks; /* state of the inventory off_cpu in the same window; NULL: not asked for */
 	struct xp_sampler_counts counts;
 	uint64_t floor_ns;
 	struct xp_opt_u64 cpu_base, cpu_ns;
@@ -34,12 +35,16 @@ struct state {
 	struct xp_err take_err, stop_err;
 };
 
+/* --off-cpu: each step below has one of its own. */
+static const struct xp_inventory_kind *const off_cpu = &xp_inventory_off_cpu;
+
 static void free_state(void *opaque)
 {
 	struct state *state = opaque;
 
 	if (!state)
 		return;
+	off_cpu->free(state->blocks);
 	xp_sampler_free(state->sampler);
 	xp_cpu_sum_done(&state->sum);
 	xp_cpu_times_done(&state->times);
@@ -102,6 +107,8 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 	state->request = *request;
 	fill_request(&state->request);
 	rc = open_parts(state, arena, reterr);
+	if (!rc && request->off_cpu)
+		rc = off_cpu->open(request, target, arena, &state->blocks, reterr);
 	if (rc) {
 		free_state(state);
 		return rc;
@@ -127,14 +134,16 @@ static int prepare(void *opaque, struct xp_err *reterr)
 	/* Without BPF no floor can be measured; what samples cost is not told then. */
 	if (!rc && !xp_floor_measure(&floors, &refused) && floors.sample.set)
 		state->floor_ns = floors.sample.v;
-	return rc;
+	return !rc && state->blocks ? off_cpu->ops->prepare(state->blocks, reterr) : rc;
 }
 
 static int arm(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
 
-	return xp_sampler_attach(state->sampler, reterr);
+	int rc = xp_sampler_attach(state->sampler, reterr);
+
+	return !rc && state->blocks ? off_cpu->ops->arm(state->blocks, reterr) : rc;
 }
 
 static void read_cpu(const struct state *state, struct xp_opt_u64 *ret_cpu, uint64_t *ret_system)
@@ -155,7 +164,7 @@ static int open_window(void *opaque, uint64_t start_ns, struct xp_err *reterr)
 	int rc = xp_sampler_switch(state->sampler, true, reterr);
 	read_cpu(state, &state->cpu_base, &state->system_base);
 	state->opened = !rc;
-	return rc;
+	return !rc && state->blocks ? off_cpu->ops->open(state->blocks, start_ns, reterr) : rc;
 }
 
 static void take(void *arg, const struct xp_rec_sample *record)
@@ -166,13 +175,20 @@ static void take(void *arg, const struct xp_rec_sample *record)
 		xp_cpu_sum_take(&state->sum, record, &state->take_err);
 }
 
-static int drain(void *opaque, struct xp_err *reterr)
+static int drain_samples(struct state *state, struct xp_err *reterr)
 {
-	struct state *state = opaque;
 	const struct xp_sample_reader reader = { take, state };
 	int rc = xp_sampler_read(state->sampler, &reader, reterr);
 
 	return !rc && state->take_err.code ? xp_err_move(reterr, &state->take_err) : rc;
+}
+
+static int drain(void *opaque, struct xp_err *reterr)
+{
+	struct state *state = opaque;
+	int rc = drain_samples(state, reterr);
+
+	return !rc && state->blocks ? off_cpu->ops->drain(state->blocks, reterr) : rc;
 }
 
 static void close_window(void *opaque, uint64_t end_ns)
@@ -181,6 +197,8 @@ static void close_window(void *opaque, uint64_t end_ns)
 	struct xp_opt_u64 cpu = { 0 };
 	uint64_t system_ns = state->system_base;
 
+	if (state->blocks)
+		off_cpu->ops->close_window(state->blocks, end_ns);
 	xp_sampler_switch(state->sampler, false, &state->stop_err);
 	read_cpu(state, &cpu, &system_ns);
 	state->system_ns = system_ns - state->system_base;
@@ -188,9 +206,8 @@ static void close_window(void *opaque, uint64_t end_ns)
 		state->cpu_ns = (struct xp_opt_u64)XP_SOME(cpu.v > state->cpu_base.v ? cpu.v - state->cpu_base.v : 0);
 }
 
-static int disarm(void *opaque, struct xp_err *reterr)
+static int disarm_samples(struct state *state, struct xp_err *reterr)
 {
-	struct state *state = opaque;
 	int rc;
 
 	if (!state->sampler)
@@ -200,29 +217,44 @@ static int disarm(void *opaque, struct xp_err *reterr)
 		return xp_err_move(reterr, &state->stop_err);
 	if (!state->opened)
 		return 0;
-	rc = drain(state, reterr);
+	rc = drain_samples(state, reterr);
 	if (!rc)
 		rc = xp_sampler_verify(state->sampler, reterr);
 	return rc ? rc : xp_sampler_count(state->sampler, &state->counts, reterr);
 }
 
+/* Blocked threads come first: their stacks are read while they still wait. */
+static int disarm(void *opaque, struct xp_err *reterr)
+{
+	struct state *state = opaque;
+	xp_auto_err failed = { 0 };
+	int blocks_rc = state->blocks ? off_cpu->ops->disarm(state->blocks, &failed) : 0;
+	int rc = disarm_samples(state, reterr);
+
+	return !rc && blocks_rc ? xp_err_move(reterr, &failed) : rc;
+}
+
 static uint64_t floor_ns(void *opaque)
 {
 	const struct state *state = opaque;
+	uint64_t blocks_ns = state->blocks ? off_cpu->ops->floor_ns(state->blocks) : 0;
 
-	return state->floor_ns;
+	return state->floor_ns > blocks_ns ? state->floor_ns : blocks_ns;
 }
 
 static void cost(void *opaque, uint64_t *ret_ns, uint64_t *ret_events)
 {
 	const struct state *state = opaque;
 	struct xp_sampler_counts counts = { 0 };
+	uint64_t blocks_ns = 0, blocks = 0;
 	xp_auto_err unknown = { 0 };
 
 	if (state->sampler)
 		xp_sampler_count(state->sampler, &counts, &unknown);
-	*ret_events = counts.emitted;
-	*ret_ns = counts.emitted * state->floor_ns;
+	if (state->blocks)
+		off_cpu->ops->cost(state->blocks, &blocks_ns, &blocks);
+	*ret_events = counts.emitted + blocks;
+	*ret_ns = counts.emitted * state->floor_ns + blocks_ns;
 }
 
 /* A run of its own ends when it has what it asked for; a triage goes on for the other sources. */
@@ -258,6 +290,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static int join_blocks(struct state *state, const struct xp_window *window, struct xp_arena *arena, struct xp_cpu_samples *value,
+		       struct xp_err *reterr)
+{
+	void *blocked;
+	int rc = off_cpu->finish(state->blocks, window, arena, &blocked, reterr);
+
+	if (!rc)
+		xp_cpu_samples_join(value, blocked, arena);
+	return rc;
+}
+
 static int finish(void *opaque, const struct xp_window *window, struct xp_arena *arena, void **ret_value, struct xp_err *reterr)
 {
 	struct state *state = opaque;
@@ -284,7 +327,7 @@ static int finish(void *opaque, const struct xp_window *window, struct xp_arena 
 		*ret_value = value;
 	}
 	xp_named_stacks_done(&named);
-	return rc;
+	return !rc && state->blocks ? join_blocks(state, window, arena, *ret_value, reterr) : rc;
 }
 
 static const struct xp_collector_ops ops = {

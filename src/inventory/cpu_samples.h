@@ -5,6 +5,7 @@
 
 #include "collect/document.h"
 #include "inventory/cpu_threads.h"
+#include "inventory/off_cpu.h"
 #include "inventory/stack.h"
 
 struct xp_text;
@@ -97,6 +98,7 @@ struct xp_cpu_samples {
 	struct xp_symbolization symbolization;
 	const struct xp_cpu_pattern *threads; /* by samples falling, then "*" */
 	size_t n_threads;
+	struct xp_off_cpu_value *off_cpu; /* NULL: not asked for */
 	struct xp_quality quality;
 	const struct xp_cpu_thread *by_thread; /* not written, for rules: by samples falling */
 	size_t n_by_thread;

@@ -121,6 +121,7 @@ static const struct xp_field fields[] = {
 	XP_FIELD_OBJ(xp_cpu_samples, collection, &collection_record, "what was seen, kept and lost"),
 	XP_FIELD_OBJ(xp_cpu_samples, symbolization, &symbolization_record, "how many frames have names"),
 	XP_FIELD_LIST(xp_cpu_samples, threads, &pattern_record, "by thread name pattern, most samples first"),
+	XP_FIELD_PTR(xp_cpu_samples, off_cpu, &xp_off_cpu_record, "where threads waited; null: without --off-cpu", .flags = XP_NULLABLE),
 	XP_FIELD_OBJ(xp_cpu_samples, quality, &xp_quality_record, "how far it can be trusted"),
 	{ .name = "evidence",
 	  .doc = "where the evidence is",

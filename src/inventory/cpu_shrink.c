@@ -75,7 +75,9 @@ static bool next_step(struct xp_cpu_samples *value)
 bool xp_cpu_samples_shrink(void *opaque)
 {
 	struct xp_cpu_samples *value = opaque;
-	bool cut = first_step(value) || next_step(value);
+	struct xp_off_cpu_value *off_cpu = value->off_cpu;
+	bool cut = (off_cpu && off_cpu->n_groups > value->inventory.n_stack_groups && xp_off_cpu_shrink(off_cpu)) || first_step(value) ||
+		   next_step(value) || (off_cpu && xp_off_cpu_shrink(off_cpu));
 
 	value->collection.groups_listed = value->inventory.n_stack_groups;
 	value->collection.hotspots_listed = value->inventory.n_hotspots;

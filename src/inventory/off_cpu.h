@@ -53,8 +53,8 @@ struct xp_off_cpu_thread {
 struct xp_off_cpu_value {
 	uint64_t min_block_us;
 	uint64_t blocks_total, blocks_listed, stacks_lost;
-	uint64_t blocked_ns, runqueue_ns;      /* sums over threads */
-	const struct xp_off_cpu_group *groups; /* by total falling */
+	uint64_t blocked_ns, runqueue_ns; /* sums over threads */
+	struct xp_off_cpu_group *groups;  /* by total falling */
 	size_t n_groups;
 	/* Not written: */
 	size_t n_groups_total;		   /* before max_groups cut */
@@ -64,17 +64,22 @@ struct xp_off_cpu_value {
 	size_t n_uses;
 	const struct xp_off_cpu_thread *threads; /* by blocked time falling */
 	size_t n_threads;
-	bool deadline_reached; /* naming stopped early */
+	bool deadline_reached;		/* naming stopped early */
+	struct xp_arena *arena;		/* for names that the size budget cuts */
+	struct xp_frame *const *frames; /* every frame that the groups share */
+	size_t n_frames;
+	bool names_cut;
 };
 extern const struct xp_record xp_off_cpu_record; /* "OffCpu" */
 
+struct xp_arena;
 struct xp_inventory_kind;
 extern const struct xp_inventory_kind xp_inventory_off_cpu;
 
 struct xp_text;
 /* The value for people; lives in output/report_off_cpu.c, beside the other reports. */
 void xp_report_off_cpu(const void *value, struct xp_text *out, bool color);
-/* One step towards the size budget: fewer groups, blocks_listed with them. False: nothing is left to cut. */
+/* One step towards the size budget: shorter names and stacks, fewer groups, blocks_listed with them. False: nothing is left to cut. */
 bool xp_off_cpu_shrink(void *value);
 
 #endif

@@ -294,6 +294,16 @@ static void take_groups(struct building *b, uint64_t max_groups, struct xp_off_c
 	out->n_uses = b->n_uses;
 }
 
+/* The list only: frames live in the arena. */
+static void keep_frames(const struct xp_named_stacks *named, struct xp_arena *arena, struct xp_off_cpu_value *out)
+{
+	struct xp_frame **frames = xp_arena_array(arena, struct xp_frame *, named->n_frames + 1);
+
+	for (; out->n_frames < named->n_frames; out->n_frames++)
+		frames[out->n_frames] = named->frames[out->n_frames];
+	out->frames = frames;
+}
+
 struct xp_off_cpu_value *xp_off_cpu_build(const struct xp_off_cpu_sum *sum, const struct xp_named_stacks *named,
 					  const struct xp_sched_lost *lost, uint64_t max_groups, struct xp_arena *arena)
 {
@@ -312,10 +322,12 @@ struct xp_off_cpu_value *xp_off_cpu_build(const struct xp_off_cpu_sum *sum, cons
 	*out = (struct xp_off_cpu_value){ .min_block_us = sum->min_block_ns / 1000,
 					  .blocks_total = sum->blocks + lost->blocks,
 					  .stacks_lost = sum->stacks_lost,
-					  .deadline_reached = named->counts.deadline_reached };
+					  .deadline_reached = named->counts.deadline_reached,
+					  .arena = arena };
 	for (size_t i = 0; i < sum->n_cells; i++)
 		add_cell(&b, &sum->cells[i]);
 	take_groups(&b, max_groups, out);
+	keep_frames(named, arena, out);
 	take_threads(&b, out);
 	take_account(&b, lost, out);
 	xp_map_done(&b.group_of);

@@ -2,6 +2,12 @@
 /* Field table of `off_cpu` (contract 10.8). No state. */
 #include "inventory/off_cpu.h"
 
+#include <string.h>
+
+#include "base/text.h"
+
+enum { NAME_BYTES = 256 };
+
 const char *const xp_block_reason_names[XP_BLOCK_REASON_COUNT] = {
 	[XP_REASON_SYSCALL] = "syscall", [XP_REASON_PAGE_FAULT] = "page_fault", [XP_REASON_LOCK] = "lock", [XP_REASON_SLEEP] = "sleep",
 	[XP_REASON_IO] = "io",		 [XP_REASON_STOPPED] = "stopped",	[XP_REASON_EXIT] = "exit", [XP_REASON_OTHER] = "other",
@@ -32,16 +38,50 @@ static const struct xp_field fields[] = {
 };
 const struct xp_record xp_off_cpu_record = XP_RECORD("OffCpu", xp_off_cpu_value, fields, "where threads waited in one window");
 
-bool xp_off_cpu_shrink(void *opaque)
+/* Contract 1.1: names of default results. */
+static void cut_names(struct xp_off_cpu_value *value)
 {
-	struct xp_off_cpu_value *value = opaque;
-	size_t keep = value->n_groups - value->n_groups / 4;
+	for (size_t i = 0; i < value->n_frames; i++)
+		if (value->frames[i]->symbol && strlen(value->frames[i]->symbol) > NAME_BYTES)
+			value->frames[i]->symbol = xp_utf8_cut(value->arena, value->frames[i]->symbol, NAME_BYTES, NULL);
+	value->names_cut = true;
+}
 
-	if (value->n_groups <= 1)
+/* False: no stack is longer than n. */
+static bool cut_stacks(struct xp_off_cpu_value *value, size_t n)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < value->n_groups; i++) {
+		cut |= value->groups[i].n_frames > n;
+		if (value->groups[i].n_frames > n)
+			value->groups[i].n_frames = n;
+	}
+	return cut;
+}
+
+static bool cut_groups(struct xp_off_cpu_value *value, size_t n)
+{
+	if (value->n_groups <= n)
 		return false;
-	if (keep == value->n_groups)
-		keep--;
-	while (value->n_groups > keep)
+	while (value->n_groups > n)
 		value->blocks_listed -= value->groups[--value->n_groups].count;
 	return true;
+}
+
+bool xp_off_cpu_shrink(void *opaque)
+{
+	static const struct {
+		size_t groups, frames;
+	} rounds[] = { { 16, 24 }, { 12, 16 }, { 8, 12 }, { 5, 8 }, { 3, 6 }, { 1, 4 } };
+	struct xp_off_cpu_value *value = opaque;
+
+	if (!value->names_cut && value->n_frames) {
+		cut_names(value);
+		return true;
+	}
+	for (size_t i = 0; i < XP_LEN(rounds); i++)
+		if (cut_groups(value, rounds[i].groups) || cut_stacks(value, rounds[i].frames))
+			return true;
+	return false;
 }

@@ -216,6 +216,32 @@ def test_blocked_call_names_its_line():
     assert found["confidence"] == "measured" and found["evidence"]["stack"], found
 
 
+def cpu_sample(pid, *more, window=1500):
+    return xp.ok("measure", "--pid", pid, "--cpu-sample", "--off-cpu", "--duration-ms", window, "--max-cost", 0, "--json", *more)
+
+
+def test_beside_cpu_samples():
+    """measure --cpu-sample --off-cpu: one window for both, one account each, threads chosen by name, and the thread's time adds up."""
+    with xp.Target("waits", "mix") as target:
+        doc = cpu_sample(target.pid, "--threads", "name~^mixed$")
+        whole = cpu_sample(target.pid, "--min-block-us", 8000)
+        without = xp.ok("measure", "--pid", target.pid, "--cpu-sample", "--duration-ms", 200, "--json")
+    value, window = doc["off_cpu"], doc["collection"]["window_ns"]
+    assert [source["source"] for source in doc["collection"]["sources"]] == ["perf_sample", "ebpf_sched"], doc["collection"]
+    assert value["min_block_us"] == 1000 and {g["thread_name_pattern"] for g in value["groups"]} == {"mixed"}, value
+    tick = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    cpu = sum(thread["cpu_ns"] for thread in doc["threads"])
+    assert abs(cpu + value["runqueue_ns"] + value["blocked_ns"] - window) <= max(0.01 * window, tick), (cpu, value, window)
+    # Polls and reads of 5 ms are below the bound now, so they leave counts alone; those of 10 and 20 ms keep their stacks.
+    for group in whole["off_cpu"]["groups"]:
+        if group["thread_name_pattern"] == "mixed" and group["syscall_name"] in ("poll", "read") and group["max_ns"] < 8_000_000:
+            assert not group["frames"], group
+    artifact = json.loads(pathlib.Path(whole["evidence"]["artifact"]["path"]).read_text())
+    kept = {frame["symbol"] for group in artifact["off_cpu"]["groups"] for frame in group["frames"]}
+    assert {"nap_long", "lock_short"} <= kept, kept
+    assert without["off_cpu"] is None, without["off_cpu"]
+
+
 def test_identity_of_each_thread():
     """On-CPU, waiting and blocked time of the one kind are the window of the other: /proc against the switches."""
     with xp.Target("waits", "mix") as target:

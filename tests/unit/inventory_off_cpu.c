@@ -99,9 +99,12 @@ static struct xp_off_cpu_value *build(struct scene *s, uint64_t max_groups)
 {
 	static const char *const names[] = { "f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7" };
 
-	s->named = (struct xp_named_stacks){
-		.arena = s->arena, .frames = s->frame_list, .words = s->words, .stacks = s->stacks, .n_stacks = s->sum.stacks.n_stacks
-	};
+	s->named = (struct xp_named_stacks){ .arena = s->arena,
+					     .frames = s->frame_list,
+					     .words = s->words,
+					     .stacks = s->stacks,
+					     .n_stacks = s->sum.stacks.n_stacks,
+					     .n_frames = 8 };
 	assert_true(s->named.n_stacks <= 8);
 	for (uint32_t i = 0; i < 8; i++) {
 		s->frames[i] = (struct xp_frame){ .symbol = names[i] };
@@ -314,6 +317,13 @@ static void cut_from_the_end(void **state)
 	assert_int_equal(value->n_groups_total, 8);
 	assert_int_equal(value->blocks_listed, 5);
 	assert_int_equal(value->groups[0].total_ns, 17 * MS);
+	char *name = xp_arena_zalloc(s->arena, 301);
+
+	memset(name, 'n', 300);
+	s->frames[0].symbol = name;
+	assert_true(xp_off_cpu_shrink(value)); /* names first */
+	assert_true(strlen(s->frames[0].symbol) <= 256);
+	assert_int_equal(value->n_groups, 5);
 	while (xp_off_cpu_shrink(value))
 		assert_int_equal(value->blocks_listed, value->n_groups);
 	assert_int_equal(value->n_groups, 1);
