@@ -5,6 +5,7 @@
 
 #include "base/note.h"
 #include "collect/collector.h"
+#include "collect/cuda_account.h"
 #include "result/statistics.h"
 
 struct xp_sample_counts {
@@ -25,14 +26,6 @@ struct xp_clock_quality {
 	struct xp_opt_u64 estimated_error_ns;
 };
 extern const struct xp_record xp_clock_quality_record; /* "ClockQuality" */
-
-/* Contract 15.1 `collection.cuda`. */
-struct xp_cuda_account {
-	uint64_t api_launches_seen, graph_launches_seen, activities_seen, invalid_time_records, in_flight_at_stop, predates_attach,
-		launch_unknown, within_clock_error;
-	uint32_t cupti_version, driver_version, agent_abi, contexts_seen;
-};
-extern const struct xp_record xp_cuda_account_record; /* "CudaAccount" */
 
 /* Facts about the capture that make one doubt a result; zeroed is "nothing to say". One for all edges of a capture. */
 struct xp_capture_facts {
