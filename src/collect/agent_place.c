@@ -76,10 +76,13 @@ static int open_soon(struct xp_target *target, struct xp_agent_link **ret_link, 
 	struct timespec step = { .tv_nsec = APPEAR_STEP_NS };
 
 	for (int i = 0;; i++) {
-		int rc = xp_agent_link_open(target, ret_link, reterr);
+		xp_auto_err err = { 0 };
+		int rc = xp_agent_link_open(target, ret_link, &err);
 
+		if (!rc)
+			return 0;
 		if (rc != -XP_E_CUPTI_AGENT_NOT_LOADED || i == APPEAR_TRIES)
-			return rc;
+			return xp_err_move(reterr, &err);
 		nanosleep(&step, NULL);
 	}
 }
@@ -94,9 +97,10 @@ int xp_agent_bring(struct xp_target *target, const struct xp_agent_place *place,
 
 	*ret_injected = false;
 	*ret_stall_ns = 0;
-	int rc = xp_agent_link_open(target, ret_link, reterr);
+	xp_auto_err absent = { 0 };
+	int rc = xp_agent_link_open(target, ret_link, &absent);
 	if (rc != -XP_E_CUPTI_AGENT_NOT_LOADED)
-		return rc;
+		return rc ? xp_err_move(reterr, &absent) : 0;
 	if (!place->agent_path)
 		return no_file(place, reterr);
 	rc = read_image(place->agent_path, &image, &size, reterr);
@@ -123,11 +127,11 @@ int xp_agent_check(struct xp_target *target, const struct xp_agent_place *place,
 	xp_auto(xp_free) void *image = NULL;
 	size_t size;
 
-	int rc = xp_agent_link_open(target, &link, reterr);
+	xp_auto_err absent = { 0 };
+	int rc = xp_agent_link_open(target, &link, &absent);
 	*ret_loaded = !rc;
 	if (rc != -XP_E_CUPTI_AGENT_NOT_LOADED)
-		return rc;
-	xp_err_done(reterr);
+		return rc ? xp_err_move(reterr, &absent) : 0;
 	if (!place->agent_path)
 		return no_file(place, reterr);
 	rc = read_image(place->agent_path, &image, &size, reterr);
