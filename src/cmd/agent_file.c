@@ -37,7 +37,8 @@ struct xp_agent_place xp_agent_file_place(const struct xp_session *session)
 {
 	static const char *const beside[] = { "../lib/xprobe/" AGENT_NAME, AGENT_NAME, "agent/" AGENT_NAME };
 	struct xp_agent_place place = { .before_change = warn };
-	const char *given = xp_flag_text(session, "--agent", getenv("XPROBE_CUPTI_AGENT_PATH")), *folder = executable_folder(session->arena);
+	const char *given = xp_flag_text(session, "--agent", getenv("XPROBE_CUPTI_AGENT_PATH")),
+		   *folder = executable_folder(session->arena);
 	xp_auto_builder tried = { 0 };
 	struct stat st;
 

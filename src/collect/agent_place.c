@@ -16,8 +16,8 @@ enum { AGENT_MAX_BYTES = 8 << 20, APPEAR_TRIES = 100, APPEAR_STEP_NS = 10000000 
 
 static int no_file(const struct xp_agent_place *place, struct xp_err *reterr)
 {
-	int rc = xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent file libxprobe-agent.so was not found%s%s", place->tried ? "; looked at " : "",
-			 place->tried ? place->tried : "");
+	int rc = xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent file libxprobe-agent.so was not found%s%s",
+			 place->tried ? "; looked at " : "", place->tried ? place->tried : "");
 
 	xp_err_object(reterr, "libxprobe-agent.so");
 	xp_err_hint(reterr, "name it with --agent, or install it beside xprobe");
@@ -66,7 +66,10 @@ static struct xp_inject_request request_for(const void *image, size_t size)
 {
 	/* The agent makes its own control file when it starts, so that it can also be started by the environment. */
 	return (struct xp_inject_request){
-		.image = image, .image_size = size, .image_name = "xprobe-agent", .entry = "xprobe_agent_start",
+		.image = image,
+		.image_size = size,
+		.image_name = "xprobe-agent",
+		.entry = "xprobe_agent_start",
 	};
 }
 

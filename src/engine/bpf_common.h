@@ -11,8 +11,8 @@ struct bpf_object;
 void xp_bpf_init(void);
 /*
  * Error of a failed libbpf or bpf() call. errnum positive. EPERM/EACCES: PERMISSION_DENIED with call and errno; E2BIG/E[MN]FILE/
- * ENOMEM/ENOSPC: RESOURCE_LIMIT, the object naming the limit of descriptors; ESRCH: TARGET_EXITED; ENOTSUPP (524), only met on an attach: PROBE_REFUSED; else INTERNAL with
- * libbpf's last line in the message.
+ * ENOMEM/ENOSPC: RESOURCE_LIMIT, the object naming the limit of descriptors; ESRCH: TARGET_EXITED; ENOTSUPP (524), only met on an attach:
+ * PROBE_REFUSED; else INTERNAL with libbpf's last line in the message.
  */
 int xp_bpf_fail(struct xp_err *reterr, int errnum, const char *call, const char *object);
 /* Sets rodata xp_tgid and xp_ns_level (bpf/filter.h) of an object between open and load. pid: as xprobe sees it. */

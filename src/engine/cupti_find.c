@@ -102,8 +102,8 @@ static bool try_path(struct search *search, const char *path)
 /* Beside a mapped libcudart: the toolkit's extras, the wheel of the same tree (nvidia/cu13/lib, nvidia/cuda_cupti/lib). */
 static void try_beside(struct search *search, const char *cudart, unsigned major)
 {
-	static const char *const places[] = { "libcupti.so.%u", "../extras/CUPTI/lib64/libcupti.so.%u", "../../../extras/CUPTI/lib64/libcupti.so.%u",
-					      "../../cuda_cupti/lib/libcupti.so.%u" };
+	static const char *const places[] = { "libcupti.so.%u", "../extras/CUPTI/lib64/libcupti.so.%u",
+					      "../../../extras/CUPTI/lib64/libcupti.so.%u", "../../cuda_cupti/lib/libcupti.so.%u" };
 	const char *slash = strrchr(cudart, '/');
 	char place[64], path[PATH_BYTES];
 
@@ -137,7 +137,8 @@ static void try_usual(struct search *search, unsigned major)
 
 static int not_found(struct search *search, struct xp_err *reterr)
 {
-	int rc = xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "no libcupti in the target's view; tried %s", search->tried.data ? search->tried.data : "");
+	int rc = xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "no libcupti in the target's view; tried %s",
+			 search->tried.data ? search->tried.data : "");
 
 	xp_err_object(reterr, "libcupti");
 	xp_err_hint(reterr, "install the CUPTI of the CUDA version that the program uses (toolkit, or the nvidia-cuda-cupti wheel)");
