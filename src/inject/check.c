@@ -124,7 +124,7 @@ static int check_program(struct xp_target *target, struct xp_arena *arena, struc
 	return 0;
 }
 
-/* The image is opened in the target as /proc/self/fd/N: its mount view must have a /proc that knows it, under whichever number. */
+/* The image is opened in the target as /proc/thread-self/fd/N: its mount view must have a /proc that knows it, under whichever number. */
 static int check_view(const struct xp_target *target, struct xp_err *reterr)
 {
 	struct xp_process_status status;

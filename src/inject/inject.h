@@ -13,7 +13,10 @@ struct xp_inject_request {
 	const void *image; /* the library's file; links nothing but libc, no executable stack */
 	size_t image_size;
 	const char *image_name; /* of the memory file that is mapped: /memfd:NAME. The loader never takes it for an earlier one */
-	/* `int ENTRY(int control, uint64_t arg)`, called in the stopped thread after loading; negative: failed. NULL: none is called. */
+	/*
+	 * `int ENTRY(int control, uint64_t arg)`, called in the stopped thread after loading, signals blocked; negative: failed. Short, and
+	 * without nanosleep or a timed futex wait, which make the kernel forget how to restart the thread's own call. NULL: none is called.
+	 */
 	const char *entry;
 	uint64_t entry_arg;
 	/* Memory file made in the target and handed to the entry: close-on-exec, sealable, control_size bytes. NULL: none, control is -1.

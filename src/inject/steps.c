@@ -44,11 +44,11 @@ uint64_t xp_inject_step_at(const struct xp_inject_layout *layout, int step)
 
 /*
  * The loader takes a library whose name it has seen for the one it has, and descriptor numbers come again; so each path is spelled in its
- * own way, which means the same file: "/proc/self/fd", then "//" or "/." a bit, then the number.
+ * own way, which means the same file: "/proc/thread-self/fd", then "//" or "/." a bit, then the number.
  */
 static void write_format(char *format, uint64_t nonce)
 {
-	size_t len = (size_t)snprintf(format, PATH_BYTES, "/proc/self/fd");
+	size_t len = (size_t)snprintf(format, PATH_BYTES, "/proc/thread-self/fd");
 
 	for (unsigned bit = 0; bit < PATH_BITS; bit++, len += 2)
 		memcpy(format + len, nonce >> bit & 1 ? "/." : "//", 2);

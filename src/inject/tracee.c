@@ -19,7 +19,7 @@
 enum { SLICE_NS = 2000000 };
 
 /* The signals that end a wait early are blocked in this process, and SIGCHLD too: see inject.c. */
-static void wait_a_little(struct xp_tracee *tracee, uint64_t ns)
+void xp_tracee_pause(struct xp_tracee *tracee, uint64_t ns)
 {
 	struct timespec slice = { .tv_nsec = (long)(ns < SLICE_NS ? ns : SLICE_NS) };
 	sigset_t set;
@@ -63,7 +63,7 @@ int xp_tracee_wait(struct xp_tracee *tracee, uint64_t within_ns)
 		}
 		if (now >= end)
 			return XP_STOP_NONE;
-		wait_a_little(tracee, end - now);
+		xp_tracee_pause(tracee, end - now);
 	}
 }
 

@@ -32,6 +32,8 @@ static inline uint64_t xp_inject_now(void)
 }
 
 /* All return 0 or -errno. -ETIME: no stop in time, -ESRCH: the thread ended, -EINTR: another stop than the one wanted came first. */
+/* Up to 2 ms, 0: a look only; ended early by anything that happens to children, and by the signals that set `cancelled`. */
+void xp_tracee_pause(struct xp_tracee *tracee, uint64_t ns);
 int xp_tracee_stop(struct xp_tracee *tracee, uint32_t tid, uint64_t within_ns);
 int xp_tracee_interrupt(struct xp_tracee *tracee, uint64_t within_ns);
 /* Waits for any stop; enum xp_stop. A wait of `within_ns` that ends without one is XP_STOP_NONE. */

@@ -14,7 +14,7 @@
 #include "inject/inject_priv.h"
 
 enum { STOP_NS = 100000000, PAUSE_NS = 1500000, BUSY_A_ROUND = 4, MAX_LATE = 32, CALL_SIZE = 2 };
-static const uint64_t held_ns = 1000000000; /* a lock that a sleeping thread holds for so long is not given back soon */
+static const uint64_t held_ns = 1000000000; /* a lock that one thread holds for so long is not given back soon */
 
 struct search {
 	struct xp_target *target;
@@ -126,7 +126,8 @@ static enum verdict try_thread(struct search *s, const struct xp_inject_thread *
 	if (verdict != USE_IT)
 		return verdict;
 	s->last_reason = refuse(s, thread);
-	if (s->last_reason) {
+	xp_tracee_pause(&s->tracee, 0);
+	if (s->last_reason || s->tracee.cancelled) {
 		xp_tracee_let_go(&s->tracee, 0);
 		return NOT_THIS_ONE;
 	}
@@ -164,23 +165,18 @@ static bool looks_good(struct search *s, const struct xp_inject_thread *thread)
 	return !s->last_reason;
 }
 
-/* True: somebody who sleeps holds a lock of the loader; *ret_stuck: for long. One who runs will give it back. */
-static bool lock_is_held(struct search *s, const struct xp_inject_thread *threads, size_t n, bool *ret_stuck)
+/* True: a lock of the loader is with the thread that had it at the last look; *ret_stuck: for long. Others will give it back. */
+static bool lock_is_held(struct search *s, bool *ret_stuck)
 {
 	uint32_t owner = xp_inject_loader_lock(s->target, s->ground->live_tid);
 	uint64_t now = xp_inject_now();
-	bool runs = true;
+	bool first = !s->owned_since, same = owner && (first || owner == s->lock_owner);
 
-	*ret_stuck = false;
-	for (size_t i = 0; owner && i < n; i++)
-		if (threads[i].own_tid == owner)
-			runs = threads[i].rank == XP_RANK_BUSY && !threads[i].pc;
-	if (!owner || runs || owner != s->lock_owner) {
-		s->lock_owner = runs ? 0 : owner;
+	if (!same || first)
 		s->owned_since = now;
-	}
-	*ret_stuck = s->lock_owner && now - s->owned_since > held_ns;
-	return s->lock_owner != 0;
+	s->lock_owner = owner;
+	*ret_stuck = same && now - s->owned_since > held_ns;
+	return same;
 }
 
 /* One pass over all threads. */
@@ -194,19 +190,21 @@ static enum verdict try_all(struct search *s, struct xp_arena *arena, struct xp_
 	if (xp_target_check(s->target, reterr) || xp_target_maps_refresh(s->target, reterr) ||
 	    xp_inject_threads(s->target, arena, &threads, &n, reterr))
 		return NOT_AT_ALL;
-	if (lock_is_held(s, threads, n, &stuck)) {
-		s->last_reason = "a sleeping thread holds a lock of the dynamic loader";
+	if (lock_is_held(s, &stuck)) {
+		s->last_reason = "another thread holds a lock of the dynamic loader";
 		if (!stuck)
 			return NOT_THIS_ONE;
-		xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "thread %u of process %u holds a lock of the dynamic loader and sleeps",
-			s->lock_owner, xp_target_pid(s->target));
+		xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE,
+			"thread %u of process %u holds a lock of the dynamic loader and does not give it back", s->lock_owner,
+			xp_target_pid(s->target));
 		return NOT_AT_ALL;
 	}
 	for (size_t i = 0; i < n && busy < BUSY_A_ROUND && !s->tracee.cancelled && xp_inject_now() < s->tracee.deadline_ns; i++) {
 		/* Busy threads take turns: another one first in each round. */
 		size_t at = threads[i].rank == XP_RANK_BUSY ? i + s->attempts % (n - i) : i;
 
-		if (!looks_good(s, &threads[at]))
+		xp_tracee_pause(&s->tracee, 0);
+		if (s->tracee.cancelled || !looks_good(s, &threads[at]))
 			continue;
 		busy += threads[at].rank == XP_RANK_BUSY;
 		enum verdict verdict = try_thread(s, &threads[at], ret_result, reterr);
@@ -214,19 +212,6 @@ static enum verdict try_all(struct search *s, struct xp_arena *arena, struct xp_
 			return verdict;
 	}
 	return NOT_THIS_ONE;
-}
-
-static void pause_a_little(struct search *s)
-{
-	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (sigtimedwait(&set, NULL, &pause) > 0)
-		s->tracee.cancelled = true;
 }
 
 int xp_inject_work(struct xp_target *target, const struct xp_inject_request *request, const struct xp_inject_ground *ground,
@@ -248,7 +233,7 @@ int xp_inject_work(struct xp_target *target, const struct xp_inject_request *req
 		if (verdict != NOT_THIS_ONE)
 			return verdict == USE_IT ? 0 : -(int)reterr->code;
 		xp_arena_reset(arena);
-		pause_a_little(&s);
+		xp_tracee_pause(&s.tracee, PAUSE_NS);
 	}
 	if (s.tracee.cancelled)
 		return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the injection before anything was changed");

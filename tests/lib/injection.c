@@ -125,6 +125,22 @@ static inline unsigned count_entries(pid_t pid, const char *folder)
 	return n;
 }
 
+/* Open descriptors of memory files. */
+static inline unsigned count_memory_files(pid_t pid)
+{
+	char path[64], link[128];
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+		ssize_t len = readlink(path, link, sizeof(link) - 1);
+
+		link[len > 0 ? len : 0] = '\0';
+		n += !strncmp(link, "/memfd:", 7);
+	}
+	return n;
+}
+
 /* Lines of maps or status that hold `text`. */
 static inline unsigned count_lines(pid_t pid, const char *file, const char *text)
 {

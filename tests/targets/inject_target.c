@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -184,6 +185,14 @@ static void do_signal(unsigned kind)
 	nanosleep(&pause, NULL);
 }
 
+/* Sleeps with a lock of the loader held. */
+static int sleep_in_loader(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	while (!is_end())
+		poll(NULL, 0, 20);
+	return 1;
+}
+
 static const char *mode;
 
 static void work(unsigned kind)
@@ -195,8 +204,10 @@ static void work(unsigned kind)
 		do_load();
 	else if (!strcmp(mode, "fork"))
 		do_fork();
-	else if (!strcmp(mode, "vfork"))
+	else if (!strcmp(mode, "vforks") || (!strcmp(mode, "vfork") && kind))
 		do_vfork();
+	else if (!strcmp(mode, "vfork"))
+		do_malloc();
 	else if (!strcmp(mode, "wait"))
 		wait_once(kind);
 	else if (!strcmp(mode, "registers"))
@@ -205,8 +216,12 @@ static void work(unsigned kind)
 		do_signal(kind);
 	else if (!strcmp(mode, "mixed"))
 		kind % 4 == 0 ? do_malloc() : kind % 4 == 1 ? do_load() : kind % 4 == 2 ? do_fork() : do_signal(kind);
+	else if (!strcmp(mode, "lock") && !kind)
+		dl_iterate_phdr(sleep_in_loader, NULL);
+	else if (!strcmp(mode, "leader") && is_end())
+		exit(failed);
 	else
-		pause();
+		poll(NULL, 0, 20);
 }
 
 static void *run(void *arg)
@@ -216,7 +231,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The handler must survive whatever thread it runs in; "leader" ends the first thread and leaves the others. */
 int main(int argc, char **argv)
 {
 	unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
@@ -238,6 +252,8 @@ int main(int argc, char **argv)
 			;
 		return failed;
 	}
+	if (!strcmp(mode, "leader"))
+		pthread_exit(NULL);
 	while (!is_end())
 		work(0);
 	for (unsigned i = 0; i < n && i < MAX_THREADS; i++)
