@@ -165,14 +165,19 @@ static int sum_cpus(const struct xp_sampler *sampler, struct xp_rec_sample_count
 	return 0;
 }
 
-/* One tick a CPU may be due on either side of the window's edges. */
-static uint64_t missed_ticks(const struct xp_sampler *sampler, uint64_t ticks)
+/*
+ * Of the ticks that the clocks owe, as many as ran in the target would have been samples. A tick of each CPU may be due on either side of
+ * the window's edges.
+ */
+static uint64_t missed_samples(const struct xp_sampler *sampler, const struct xp_rec_sample_counts *sum)
 {
 	uint64_t end_ns = sampler->off_ns ? sampler->off_ns : now_ns();
 	uint64_t owed_each = sampler->on_ns ? (end_ns - sampler->on_ns) * sampler->frequency_hz / NS_PER_SECOND : 0;
 	uint64_t owed = owed_each * sampler->n_clocks;
 
-	return owed > ticks ? owed - ticks : 0;
+	if (owed <= sum->ticks)
+		return 0;
+	return sum->ticks ? (owed - sum->ticks) * sum->emitted / sum->ticks : owed;
 }
 
 static int count_bpf(const struct xp_sampler *sampler, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
@@ -190,7 +195,7 @@ static int count_bpf(const struct xp_sampler *sampler, struct xp_sampler_counts 
 		.filtered = sum.filtered + sampler->filtered,
 		.kernel = sum.kernel,
 		.torn = sum.torn,
-		.missed = missed_ticks(sampler, sum.ticks),
+		.missed = missed_samples(sampler, &sum),
 		.threads_observed = sampler->threads_at_start + bss->xp_threads_started,
 		.threads_attached = sampler->threads_at_start + bss->xp_threads_started,
 		.threads_started = bss->xp_threads_started,

@@ -59,7 +59,7 @@ struct xp_sampler_counts {
 	uint64_t filtered; /* the thread's name does not match */
 	uint64_t kernel;   /* delivered or dropped ones that interrupted the kernel */
 	uint64_t torn;	   /* records whose Python frames were given up */
-	uint64_t missed;   /* ticks that the clocks owed and did not deliver: throttled, or the CPU was not ours (hypervisor) */
+	uint64_t missed;   /* about as many more were due: the clocks were throttled, or the CPU was not ours (hypervisor) */
 	uint32_t threads_observed, threads_attached; /* ever in the window; of them sampled */
 	uint32_t threads_started, threads_ended;     /* in the window */
 	uint32_t children;			     /* processes forked in the window */

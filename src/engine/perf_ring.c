@@ -125,7 +125,7 @@ static int open_rings(struct xp_perf_ring *ring, struct xp_err *reterr)
 		if (fd < 0 && (errno == ENODEV || errno == ENXIO))
 			continue; /* offline */
 		if (fd < 0)
-			return xp_fail_sys(reterr, errno, "perf_event_open", "sample ring of CPU %d", cpu);
+			return xp_perf_ring_refused(reterr, errno, "sample ring of CPU", (uint32_t)cpu);
 		slot->cpu = cpu;
 		int r = map_ring(ring, fd, slot, reterr);
 

@@ -122,6 +122,14 @@ static int open_tolerant(struct xp_perf_ring *ring, uint32_t tid, int cpu)
 	return fd;
 }
 
+int xp_perf_ring_refused(struct xp_err *reterr, int errnum, const char *what, uint32_t number)
+{
+	if (errnum == ENOSYS) /* every supported kernel has it, so a filter hides it */
+		return xp_fail_call(reterr, XP_E_PERMISSION_DENIED, errnum, "perf_event_open",
+				    "%s %u, system call hidden by a seccomp filter", what, number);
+	return xp_fail_sys(reterr, errnum, "perf_event_open", "%s %u", what, number);
+}
+
 /* 0; 1: no descriptor is left for it; negative: nobody may. A thread that ended meanwhile is no failure. */
 static int open_thread(struct xp_perf_ring *ring, uint32_t tid, struct xp_err *reterr)
 {
@@ -140,7 +148,7 @@ static int open_thread(struct xp_perf_ring *ring, uint32_t tid, struct xp_err *r
 		if (fd < 0 && errno == ESRCH)
 			return 0;
 		if (fd < 0)
-			return xp_fail_sys(reterr, errno, "perf_event_open", "cpu-clock of thread %u", tid);
+			return xp_perf_ring_refused(reterr, errno, "cpu-clock of thread", tid);
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->cpus[i].fd))
 			return xp_fail_sys(reterr, errno, "ioctl(PERF_EVENT_IOC_SET_OUTPUT)", "cpu-clock of thread %u", tid);
 		if (ring->on)

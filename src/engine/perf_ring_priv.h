@@ -41,6 +41,8 @@ struct xp_perf_ring {
 int xp_perf_ring_open_threads(struct xp_perf_ring *ring, struct xp_err *reterr);
 /* Keeps the thread's name; looks it up in /proc when `name` is NULL. Returns true when the thread was not known. */
 bool xp_perf_ring_know(struct xp_perf_ring *ring, uint32_t tid, const char *name);
+/* Error of a refused event. */
+int xp_perf_ring_refused(struct xp_err *reterr, int errnum, const char *what, uint32_t number);
 const char *xp_perf_ring_name(const struct xp_perf_ring *ring, uint32_t tid);
 
 #endif

@@ -9,7 +9,9 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 
 #include "base/regex.h"
 
@@ -272,6 +274,51 @@ static void locked_memory_limit(void **state)
 	as_ordinary_user(locked_memory_runs_out);
 }
 
+/* A container's profile: both calls answer `errnum`. */
+static void hide_calls(int errnum)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)errnum),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { XP_LEN(code), code };
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+static void hidden(int errnum)
+{
+	struct xp_sampler *sampler = NULL;
+	xp_auto_err err = { 0 };
+
+	hide_calls(errnum);
+	CHECK(xp_sampler_new(&(struct xp_sampler_config){ .pid = (uint32_t)getpid(), .frequency_hz = HZ }, &sampler, &err) == 0);
+	CHECK(xp_sampler_kind(sampler) == XP_SAMPLER_PERF_RING);
+	CHECK(xp_sampler_attach(sampler, &err) == -XP_E_PERMISSION_DENIED);
+	CHECK(err.sys_errno == errnum && !strcmp(err.call, "perf_event_open"));
+	CHECK(!strstr(err.object, "seccomp") == (errnum != ENOSYS));
+	xp_sampler_free(sampler);
+}
+
+static void calls_denied(void)
+{
+	hidden(EPERM);
+}
+
+static void calls_missing(void)
+{
+	hidden(ENOSYS);
+}
+
+static void a_filter_is_told(void **state)
+{
+	as_ordinary_user(calls_denied);
+	as_ordinary_user(calls_missing);
+}
+
 int main(void)
 {
 	need_root();
@@ -282,6 +329,7 @@ int main(void)
 		cmocka_unit_test(few_descriptors),
 		cmocka_unit_test(an_ordinary_user_sees_user_space),
 		cmocka_unit_test(locked_memory_limit),
+		cmocka_unit_test(a_filter_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
