@@ -3,7 +3,7 @@
  * bench_sample_cost target N: N threads; at each line of stdin prints the CPU time of the quickest batch of work, ns. One thread: a fixed
  * piece of work. More: two tokens run round through all of them, time of a hop. What interrupts a thread is booked as its CPU time, what
  * else runs on the machine is not.
- * bench_sample_cost sample PID HZ: samples PID until stdin ends, says "ready" first and the counts last.
+ * bench_sample_cost sample PID HZ: samples PID until stdin ends, its Python frames too; says "ready" first and the counts last.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "elf/python.h"
 #include "engine/bpf_sample.h"
 
 enum { BATCHES = 16, SPINS = 150000000, WORK = 3000, THREADS_MAX = 8192, HOP_BATCH_MS = 100, SKIPPED = 77, DRAIN_MS = 10 };
@@ -120,9 +121,16 @@ static int run_target(unsigned n)
 	exit(0); /* with the crowd still in its calls */
 }
 
-static void count_bytes(void *arg, const struct xp_rec_sample *record)
+struct sum {
+	uint64_t bytes, python_frames;
+};
+
+static void add_up(void *arg, const struct xp_rec_sample *record)
 {
-	*(uint64_t *)arg += record->size;
+	struct sum *sum = arg;
+
+	sum->bytes += record->size;
+	sum->python_frames += record->n_python;
 }
 
 static int fail(const struct xp_err *err)
@@ -131,29 +139,46 @@ static int fail(const struct xp_err *err)
 	return err->code == XP_E_PERMISSION_DENIED ? SKIPPED : 1;
 }
 
-static int run_sampler(unsigned pid, unsigned hz)
+static int drain(struct xp_sampler *sampler, struct xp_err *reterr)
 {
-	const struct xp_sampler_config config = { .pid = pid, .frequency_hz = hz };
-	uint64_t bytes = 0;
-	const struct xp_sample_reader reader = { count_bytes, &bytes };
 	struct pollfd input = { .fd = 0, .events = POLLIN };
-	xp_auto(xp_sampler_free) struct xp_sampler *sampler = NULL;
+	struct sum sum = { 0 };
+	const struct xp_sample_reader reader = { add_up, &sum };
 	struct xp_sampler_counts counts;
-	xp_auto_err err = { 0 };
+	int r = xp_sampler_switch(sampler, true, reterr);
 
-	if (xp_sampler_new(&config, &sampler, &err) || xp_sampler_attach(sampler, &err) || xp_sampler_switch(sampler, true, &err))
-		return fail(&err);
 	printf("ready\n");
 	fflush(stdout);
-	while (!poll(&input, 1, DRAIN_MS))
-		if (xp_sampler_read(sampler, &reader, &err))
-			return fail(&err);
-	if (xp_sampler_switch(sampler, false, &err))
-		return fail(&err);
+	while (!r && !poll(&input, 1, DRAIN_MS))
+		r = xp_sampler_read(sampler, &reader, reterr);
+	if (!r)
+		r = xp_sampler_switch(sampler, false, reterr);
 	xp_sampler_detach(sampler);
-	if (xp_sampler_read(sampler, &reader, &err) || xp_sampler_verify(sampler, &err) || xp_sampler_count(sampler, &counts, &err))
+	if (!r)
+		r = xp_sampler_read(sampler, &reader, reterr);
+	if (!r)
+		r = xp_sampler_verify(sampler, reterr);
+	if (!r)
+		r = xp_sampler_count(sampler, &counts, reterr);
+	if (!r)
+		printf("%lu samples, %lu dropped, %lu bytes, %lu Python frames\n", counts.delivered, counts.ring_full, sum.bytes,
+		       sum.python_frames);
+	return r;
+}
+
+static int run_sampler(unsigned pid, unsigned hz)
+{
+	struct xp_sampler_config config = { .pid = pid, .frequency_hz = hz };
+	xp_auto(xp_target_close) struct xp_target *target = NULL;
+	xp_auto(xp_python_free) struct xp_python *python = NULL;
+	xp_auto(xp_sampler_free) struct xp_sampler *sampler = NULL;
+	xp_auto_err err = { 0 };
+
+	if (xp_target_open(pid, NULL, &target, &err) || xp_python_open(target, &python, &err))
 		return fail(&err);
-	printf("%lu samples, %lu dropped, %lu bytes\n", counts.delivered, counts.ring_full, bytes);
+	config.python = xp_python_layout(python);
+	if (xp_sampler_new(&config, &sampler, &err) || xp_sampler_attach(sampler, &err) || drain(sampler, &err))
+		return fail(&err);
 	return 0;
 }
 
