@@ -10,7 +10,7 @@
 #include "output/report_off_cpu.h"
 #include "result/triage.h"
 
-enum { LABEL = 11, NAME = 18, BAR = 40, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_SYSCALLS = 4 };
+enum { LABEL = 11, NAME = 18, BAR = 40, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_STACK = 6, MAX_SYSCALLS = 4 };
 
 static void label(struct xp_text *out, const char *text)
 {
@@ -176,6 +176,29 @@ static unsigned list_lines(const struct xp_finding *finding, const char *key, st
 	return lines;
 }
 
+/* Where a hot function is called from, and the Python line above it. */
+static void stack_line(const struct xp_finding *finding, struct xp_text *out)
+{
+	json_t *stack = json_object_get(finding->evidence, "stack"), *line = json_object_get(finding->evidence, "python_line");
+	xp_auto_builder text = { 0 };
+	size_t n = json_array_size(stack);
+
+	for (size_t i = n < MAX_STACK ? n : MAX_STACK; i > 0; i--)
+		xp_text_fmt(&text, "%s %s", json_string_value(json_array_get(stack, i - 1)), i > 1 ? "> " : "");
+	if (n > 1) {
+		xp_text_fmt(out, "%*s", INDENT, "");
+		xp_human_wrap(out, text.data, INDENT, INDENT);
+		xp_text_char(out, '\n');
+	}
+	const char *path = json_string_value(json_object_get(line, "source_path"));
+	if (!path)
+		return;
+	xp_text_fmt(out, "%*sPython line ", INDENT, "");
+	xp_human_tail(out, path, 60);
+	xp_text_fmt(out, ":%" JSON_INTEGER_FORMAT ", %.0f%% of it\n", json_integer_value(json_object_get(line, "line")),
+		    json_number_value(json_object_get(line, "share")) * 100);
+}
+
 /* A word as a shell takes it. */
 static void shell_word(struct xp_text *out, const char *word)
 {
@@ -255,6 +278,7 @@ static void finding_lines(const struct xp_finding *finding, struct xp_text *out,
 	xp_human_wrap(out, finding->message, INDENT, INDENT);
 	xp_text_char(out, '\n');
 	evidence_line(finding, out);
+	stack_line(finding, out);
 	if (!list_lines(finding, "sitting_threads", out))
 		list_lines(finding, "oldest_open_syscalls", out);
 	xp_report_blocked_evidence(finding->evidence, INDENT, out);
