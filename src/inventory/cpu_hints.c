@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ready selectors of hot functions, where a probe is possible (contract 8.3). In: hotspots, the target. Out: their hints. No state. */
 #include <string.h>
+#include <time.h>
 
 #include "elf/code.h"
 #include "elf/language.h"
@@ -8,6 +9,9 @@
 #include "inventory/cpu_build.h"
 
 #define LARGE_SHARE 0.25
+/* Finding every exit of a function in a large C++ or Rust file takes some 10 ms: only what may be measured next is worth it. */
+#define WORTH_EXITS 0.05
+#define WORK_NS 150000000ull /* of this thread, then the rest has no hint */
 
 static bool wants_hint(const struct xp_hotspot *spot)
 {
@@ -16,7 +20,21 @@ static bool wants_hint(const struct xp_hotspot *spot)
 	return frame->kind == XP_FRAME_NATIVE && frame->symbol && frame->module_path && frame->function_offset.set;
 }
 
-static bool can_return(const struct xp_elf *elf, const struct xp_language *language, const struct xp_extent *function)
+static uint64_t worked_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+static bool worth_exits(const struct xp_hotspot *spot)
+{
+	return spot->exclusive_proportion >= WORTH_EXITS || spot->inclusive_proportion >= LARGE_SHARE;
+}
+
+static bool can_return(const struct xp_elf *elf, const struct xp_language *language, const struct xp_extent *function,
+		       const struct xp_hotspot *spot)
 {
 	xp_auto_err refused = { 0 };
 	uint64_t exits[XP_EXITS_MAX];
@@ -26,7 +44,7 @@ static bool can_return(const struct xp_elf *elf, const struct xp_language *langu
 		return false;
 	if (!language->go && !language->cxx && !language->rust)
 		return true; /* the kernel's return probe, wherever the entry can be probed */
-	return !xp_code_exits(elf, function, exits, &n, &refused);
+	return worth_exits(spot) && !xp_code_exits(elf, function, exits, &n, &refused);
 }
 
 /* Functions are measured from their start; a part without a symbol of its own start, such as .cold, gives no hint. */
@@ -46,12 +64,12 @@ static void hint(const struct xp_elf *elf, const struct xp_language *language, s
 	if (xp_code_entry(elf, &function, go, &at, &refused))
 		return;
 	spot->entry_selector_hint = xp_arena_fmt(arena, "uprobe:%s:+0x%llx:entry", path, (unsigned long long)offset);
-	if (can_return(elf, language, &function))
+	if (can_return(elf, language, &function, spot))
 		spot->return_selector_hint = xp_arena_fmt(arena, "uprobe:%s:+0x%llx:return", path, (unsigned long long)offset);
 }
 
 /* All hotspots of one file: its symbols are passed over once. */
-static void hint_file(const struct xp_probe_file *file, struct xp_hotspot **spots, size_t n, struct xp_arena *arena)
+static void hint_file(const struct xp_probe_file *file, struct xp_hotspot **spots, size_t n, uint64_t deadline, struct xp_arena *arena)
 {
 	struct xp_language language = xp_elf_language(file->elf);
 	uint64_t vaddrs[XP_HINTED_HOTSPOTS];
@@ -74,7 +92,7 @@ static void hint_file(const struct xp_probe_file *file, struct xp_hotspot **spot
 		known++;
 	}
 	xp_symbols_resolve(file->elf, vaddrs, known, symbols);
-	for (size_t i = 0; i < known; i++)
+	for (size_t i = 0; i < known && worked_ns() < deadline; i++)
 		hint(file->elf, &language, spots[i], &symbols[i], arena);
 }
 
@@ -94,6 +112,7 @@ static size_t choose(struct xp_cpu_samples *value, struct xp_hotspot **ret_spots
 void xp_cpu_hints(struct xp_target *target, struct xp_arena *arena, struct xp_cpu_samples *out)
 {
 	struct xp_hotspot *wanted[XP_HINTED_HOTSPOTS];
+	uint64_t deadline = worked_ns() + WORK_NS;
 	size_t n = choose(out, wanted);
 
 	for (size_t i = 0; i < n; i++) {
@@ -102,7 +121,7 @@ void xp_cpu_hints(struct xp_target *target, struct xp_arena *arena, struct xp_cp
 		struct xp_probe_file file;
 		size_t same = 0;
 
-		if (!wanted[i])
+		if (!wanted[i] || worked_ns() >= deadline)
 			continue;
 		const char *path = wanted[i]->frame->module_path;
 		for (size_t j = i; j < n; j++) {
@@ -113,7 +132,7 @@ void xp_cpu_hints(struct xp_target *target, struct xp_arena *arena, struct xp_cp
 		}
 		if (xp_probe_file_open(target, path, &file, &refused))
 			continue; /* such as [vdso]: no selector names it */
-		hint_file(&file, spots, same, arena);
+		hint_file(&file, spots, same, deadline, arena);
 		xp_probe_file_done(&file);
 	}
 }

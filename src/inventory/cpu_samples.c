@@ -317,6 +317,9 @@ static int finish(void *opaque, const struct xp_window *window, struct xp_arena 
 		.python_why = xp_python_why(state->python),
 	};
 
+	/* Its files go first: naming maps some of them again. */
+	xp_unwinder_free(xp_steal(&state->unwinder));
+	state->sum.stacks.unwinder = NULL;
 	facts.times = xp_cpu_times_end(&state->times, state->target, arena, &facts.n_times);
 	int rc = xp_named_stacks_build(&named, &state->sum.stacks, state->target, now_ns() + SYMBOL_WORK_NS,
 				       (uint32_t)state->request.stack_depth, reterr);
