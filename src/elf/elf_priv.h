@@ -51,6 +51,12 @@ struct xp_elf {
 	enum xp_symbol_source source; /* where tables[0] came from */
 };
 
+/*
+ * For passes over names that lie all over a large file: called with each entry's index, it drops the file's pages from our memory now and
+ * then. Pointers into the file stay valid.
+ */
+void xp_elf_let_go(const struct xp_elf *elf, uint64_t index);
+
 /* Fills elf->dynamic from PT_DYNAMIC; damaged parts are left empty. */
 void xp_elf_read_dynamic(struct xp_elf *elf);
 /* Program header `index`; false when there is none. */

@@ -182,6 +182,14 @@ int xp_elf_open_bytes(void *bytes, size_t size, const char *name, struct xp_elf 
 	return finish(elf, name, ret_elf, reterr);
 }
 
+void xp_elf_let_go(const struct xp_elf *elf, uint64_t index)
+{
+	enum { LARGE = 64 << 20, EVERY = 1 << 16 };
+
+	if (index % EVERY == 0 && elf->mapped && elf->size >= LARGE)
+		madvise((void *)(uintptr_t)elf->data, elf->size, MADV_DONTNEED);
+}
+
 void xp_elf_close(struct xp_elf *elf)
 {
 	if (!elf)

@@ -152,11 +152,12 @@ struct xp_language xp_elf_language(const struct xp_elf *elf)
 	bool stripped = elf->source == XP_SYMBOLS_NONE || elf->source == XP_SYMBOLS_DYNSYM;
 
 	language.cxx = needs_cxx(elf) || xp_symbols_mention(elf, "__gxx_personality_v0");
-	language.rust = xp_symbols_mention(elf, "rust_eh_personality");
+	/* Either is enough for who asks, and the names of a large file are long to read. */
+	language.rust = !language.cxx && xp_symbols_mention(elf, "rust_eh_personality");
 	/* A run time that was linked in and stripped is still there. */
 	if (stripped && !language.cxx)
 		language.cxx = has_text(elf, cxx_mark, sizeof(cxx_mark));
-	if (stripped && !language.rust)
+	if (stripped && !language.cxx && !language.rust)
 		language.rust = has_text(elf, rust_mark, sizeof(rust_mark) - 1);
 	return language;
 }

@@ -173,6 +173,7 @@ void xp_symbols_each(const struct xp_elf *elf, const char *prefix, bool (*fn)(co
 
 	for (size_t t = 0; t < elf->n_tables; t++)
 		for (uint64_t i = 1; i < elf->tables[t].n; i++) {
+			xp_elf_let_go(elf, i);
 			if (!xp_symtab_read(&elf->tables[t], i, &raw, &name) || strncmp(name, prefix, len) ||
 			    !xp_symtab_is_function(elf, &raw, name))
 				continue;
@@ -228,10 +229,12 @@ static bool mentioned(const struct xp_elf *elf, const struct xp_symtab *table, c
 	const char *name;
 	Elf64_Sym raw;
 
-	for (uint64_t i = 1; i < table->n; i++)
+	for (uint64_t i = 1; i < table->n; i++) {
+		xp_elf_let_go(elf, i);
 		if (xp_symtab_read(table, i, &raw, &name) && named(name, wanted, len) &&
 		    (!defined || xp_symtab_is_function(elf, &raw, name)))
 			return true;
+	}
 	return false;
 }
 

@@ -32,8 +32,8 @@ static const struct xp_field hotspot_fields[] = {
 	XP_FIELD(xp_hotspot, exclusive_interval_95, INTERVAL, "Wilson interval"),
 	XP_FIELD(xp_hotspot, entry_selector_hint, STR, "ready selector; null: not native, no symbol, not probeable, or far down the list",
 		 .flags = XP_NULLABLE),
-	XP_FIELD(xp_hotspot, return_selector_hint, STR, "ready selector; null: as entry, or its return can't be probed safely, or it is no large part",
-		 .flags = XP_NULLABLE),
+	XP_FIELD(xp_hotspot, return_selector_hint, STR,
+		 "ready selector; null: as entry, or its return can't be probed safely, or it is no large part", .flags = XP_NULLABLE),
 };
 static const struct xp_record hotspot_record = XP_RECORD("Hotspot", xp_hotspot, hotspot_fields, "one function in the samples");
 

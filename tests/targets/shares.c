@@ -20,13 +20,13 @@ static uint64_t now(void)
 }
 
 /* A loop of its own in each, so that nothing is shared but the clock. Lengths are no multiple of a sampling period. */
-#define WORK(name, share)                                                         \
-	__attribute__((noinline)) static void name(uint64_t *end)                 \
-	{                                                                         \
-		*end += (share) * 69997;                                          \
-		while (now() < *end)                                              \
-			for (int i = 0; i < 3000; i++)                            \
-				sink += (uint64_t)i * (share);                    \
+#define WORK(name, share)                                         \
+	__attribute__((noinline)) static void name(uint64_t *end) \
+	{                                                         \
+		*end += (share)*69997;                            \
+		while (now() < *end)                              \
+			for (int i = 0; i < 3000; i++)            \
+				sink += (uint64_t)i * (share);    \
 	}
 WORK(sixty, 60)
 WORK(thirty, 30)
