@@ -40,6 +40,7 @@ enum xp_field_kind {
 	XP_KIND_U64S,	   /* uint64_t *, count at `count_offset` */
 	XP_KIND_U32S,	   /* uint32_t *, count at `count_offset` */
 	XP_KIND_COUNTS,	   /* struct xp_count *, count at `count_offset`: an object {name: n} */
+	XP_KIND_TEXTS,	   /* struct xp_named_text *, count at `count_offset`: an object {name: text}, in the order of the text */
 	XP_KIND_HISTOGRAM, /* struct xp_histogram: [[bucket, n]] */
 	XP_KIND_INTERVAL,  /* struct xp_interval: [low, high] */
 	XP_KIND_JSON,	   /* json_t *: open value; NULL is null, or {} with XP_OPEN_OBJECT */

@@ -31,6 +31,7 @@ static const char *const kind_texts[XP_KIND_COUNT] = {
 	[XP_KIND_U64S] = "[u64]",
 	[XP_KIND_U32S] = "[u32]",
 	[XP_KIND_COUNTS] = "{name: u64}",
+	[XP_KIND_TEXTS] = "{name: str}",
 	[XP_KIND_HISTOGRAM] = "[[bucket, n]]",
 	[XP_KIND_INTERVAL] = "[f64, f64]",
 	[XP_KIND_JSON] = "open",

@@ -224,6 +224,30 @@ static int read_list(struct reader *in, const struct xp_field *field, const json
 	return 0;
 }
 
+static int read_texts(struct reader *in, const struct xp_field *field, const json_t *member, void *value)
+{
+	size_t n = 0;
+	const char *key;
+	json_t *text;
+
+	if (!json_is_object(member))
+		return wrong(in, "is not an object");
+	struct xp_named_text *texts = xp_arena_array(in->arena, struct xp_named_text, json_object_size(member));
+	json_object_foreach((json_t *)member, key, text)
+	{
+		enter(in, key, 0);
+		if (!xp_json_is_text(text))
+			return wrong(in, "is not a string");
+		if (strlen(json_string_value(text)) != json_string_length(text))
+			return wrong(in, "contains a NUL byte");
+		texts[n++] = (struct xp_named_text){ xp_arena_str(in->arena, key), xp_arena_str(in->arena, json_string_value(text)) };
+		leave(in);
+	}
+	store(value, field->offset, &texts, sizeof(texts));
+	store(value, field->count_offset, &n, sizeof(n));
+	return 0;
+}
+
 static int read_open(struct reader *in, const struct xp_field *field, const json_t *member, void *value)
 {
 	if ((field->flags & XP_OPEN_OBJECT) && !json_is_object(member))
@@ -272,6 +296,8 @@ static int read_member(struct reader *in, const struct xp_field *field, const js
 	case XP_KIND_U64S:
 	case XP_KIND_U32S:
 		return read_list(in, field, member, value);
+	case XP_KIND_TEXTS:
+		return read_texts(in, field, member, value);
 	case XP_KIND_JSON:
 		return read_open(in, field, member, value);
 	default:

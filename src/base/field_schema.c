@@ -111,12 +111,16 @@ static void variant_schema(struct xp_json *json, const struct xp_field *field)
 	xp_json_end(json, ']');
 }
 
-static void counts_schema(struct xp_json *json)
+/* An object with free names. */
+static void map_schema(struct xp_json *json, const struct xp_field *field)
 {
 	pair(json, "type", "object");
 	xp_json_key(json, "additionalProperties");
 	xp_json_begin(json, '{');
-	unsigned_schema(json, UINT64_MAX);
+	if (field->kind == XP_KIND_TEXTS)
+		pair(json, "type", "string");
+	else
+		unsigned_schema(json, UINT64_MAX);
 	xp_json_end(json, '}');
 }
 
@@ -164,7 +168,8 @@ static void value_schema(struct xp_json *json, const struct xp_field *field)
 		array_of(json, field);
 		return;
 	case XP_KIND_COUNTS:
-		counts_schema(json);
+	case XP_KIND_TEXTS:
+		map_schema(json, field);
 		return;
 	case XP_KIND_JSON:
 		if (field->flags & (XP_OPEN_OBJECT | XP_OPEN_ARRAY))

@@ -59,6 +59,7 @@
 #define XP_FIELD_U64S(type, member, text, ...) XP_FIELD_MANY(type, member, U64S, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_U32S(type, member, text, ...) XP_FIELD_MANY(type, member, U32S, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_COUNTS(type, member, text, ...) XP_FIELD_MANY(type, member, COUNTS, NULL, text, ##__VA_ARGS__)
+#define XP_FIELD_TEXTS(type, member, text, ...) XP_FIELD_MANY(type, member, TEXTS, NULL, text, ##__VA_ARGS__)
 #define XP_FIELD_VARIANT(type, member, table, text, ...)                                                                            \
 	{                                                                                                                           \
 		.name = #member, .doc = (text), .kind = XP_KIND_VARIANT, .offset = XP_OFFSET_OF_SIZE(type, member, sizeof(void *)), \

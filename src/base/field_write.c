@@ -77,6 +77,7 @@ static bool is_null(const struct xp_field *field, const void *value)
 	case XP_KIND_FALSE:
 	case XP_KIND_OBJ:
 	case XP_KIND_COUNTS:
+	case XP_KIND_TEXTS:
 	case XP_KIND_HISTOGRAM:
 	case XP_KIND_COUNT:
 		return false;
@@ -114,6 +115,19 @@ static void write_counts(struct xp_json *json, const struct xp_field *field, con
 	for (size_t i = 0; i < n; i++) {
 		xp_json_key(json, counts[i].name);
 		xp_json_u64(json, counts[i].n);
+	}
+	xp_json_end(json, '}');
+}
+
+static void write_texts(struct xp_json *json, const struct xp_field *field, const void *value)
+{
+	const struct xp_named_text *texts = pointer_at(field, value);
+	size_t n = texts ? count_of(field, value) : 0;
+
+	xp_json_begin(json, '{');
+	for (size_t i = 0; i < n; i++) {
+		xp_json_key(json, texts[i].name);
+		xp_json_str(json, texts[i].text);
 	}
 	xp_json_end(json, '}');
 }
@@ -240,6 +254,9 @@ static void write_member(struct xp_json *json, const struct xp_field *field, con
 		break;
 	case XP_KIND_COUNTS:
 		write_counts(json, field, value);
+		break;
+	case XP_KIND_TEXTS:
+		write_texts(json, field, value);
 		break;
 	case XP_KIND_HISTOGRAM:
 		write_histogram(json, member);

@@ -33,6 +33,9 @@ struct xp_count {
 	const char *name;
 	uint64_t n;
 }; /* member of a {name: n} map */
+struct xp_named_text {
+	const char *name, *text;
+}; /* member of a {name: text} map */
 struct xp_histogram {
 	uint64_t bucket[64];
 }; /* log2 buckets, contract 11 */

@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "collect/document.h"
 #include "plan/build.h"
+#include "plan/graph_spec.h"
 #include "plan/spec.h"
 
 enum xp_measure_mode {
@@ -23,6 +24,7 @@ struct xp_measure_request {
 	const char *name;
 	struct xp_target_id target; /* process_start_time 0: take what is there (flags) */
 	bool identity_given;
+	const struct xp_graph_spec *graph; /* NULL: one pair, which is: */
 	const char *from, *to;
 	enum xp_policy_id policy;
 	struct xp_bounds bounds;

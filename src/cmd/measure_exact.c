@@ -3,6 +3,7 @@
 #include "cmd/measure_finish.h"
 
 #include "collect/exact.h"
+#include "plan/graph.h"
 
 static void close_target(void *target)
 {
@@ -24,6 +25,22 @@ static int check_destination(const struct xp_measure_request *request, struct xp
 	return request->events_out ? xp_artifact_check_destination(request->events_out, reterr) : xp_artifact_folder_check(reterr);
 }
 
+static int plan_graph(struct xp_plan *plan, const struct xp_graph_spec *spec, const struct xp_plan_options *options, struct xp_err *reterr)
+{
+	struct xp_graph graph;
+	int rc = xp_graph_plan(plan, spec, options, &graph, reterr);
+
+	return rc ? rc : xp_graph_first_issue(&graph, reterr);
+}
+
+static int plan_pair(struct xp_plan *plan, const struct xp_measure_request *request, const struct xp_plan_options *options,
+		     struct xp_err *reterr)
+{
+	int rc = xp_plan_pair(plan, request->from, request->to, request->policy, options, reterr);
+
+	return rc ? rc : xp_plan_first_issue(plan, reterr);
+}
+
 static int make_plan(struct xp_session *session, const struct xp_measure_request *request, struct xp_plan *plan, struct xp_err *reterr)
 {
 	struct xp_plan_options options = { .allow_cxx_return = request->allow_cxx_return, .try_rights = false };
@@ -36,9 +53,7 @@ static int make_plan(struct xp_session *session, const struct xp_measure_request
 	xp_plan_init(plan, target, session->arena);
 	plan->bounds = request->bounds;
 	plan->test_ring_bytes = request->test_ring_bytes;
-	rc = xp_plan_pair(plan, request->from, request->to, request->policy, &options, reterr);
-	if (!rc)
-		rc = xp_plan_first_issue(plan, reterr);
+	rc = request->graph ? plan_graph(plan, request->graph, &options, reterr) : plan_pair(plan, request, &options, reterr);
 	for (size_t i = 0; !rc && i < plan->warnings.n; i++) {
 		const struct xp_warning *warning = &plan->warnings.at[i];
 

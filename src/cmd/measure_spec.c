@@ -26,6 +26,25 @@ void xp_measure_request_of_spec(const struct xp_measurement_spec *spec, struct x
 	};
 }
 
+static void request_of_graph(const struct xp_graph_spec *spec, struct xp_measure_request *ret_request)
+{
+	*ret_request = (struct xp_measure_request){
+		.name = spec->name,
+		.target = spec->target,
+		.identity_given = true,
+		.graph = spec,
+		.bounds = {
+			.samples = spec->samples,
+			.duration_ms = spec->duration_ms,
+			.timeout_ms = spec->timeout_ms,
+			.max_events = spec->max_events,
+			.max_cost = spec->max_cost.set ? spec->max_cost.v : 0.05,
+			.max_unmatched = -1,
+		},
+		.allow_cxx_return = spec->allow_cxx_return.set && spec->allow_cxx_return.v,
+	};
+}
+
 /* A flag on the command line wins over the spec. */
 static void apply_flags(const struct xp_session *session, struct xp_measure_request *request)
 {
@@ -49,6 +68,19 @@ static int refuse_kind(enum xp_spec_kind kind, struct xp_err *reterr)
 	return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "a %s spec is not accepted here", names[kind]);
 }
 
+static int measure_graph(struct xp_session *session, const json_t *document, struct xp_err *reterr)
+{
+	struct xp_graph_spec *spec = xp_arena_new_of(session->arena, struct xp_graph_spec);
+	struct xp_measure_request request;
+	int rc = xp_graph_spec_read(document, session->arena, spec, reterr);
+
+	if (rc)
+		return rc;
+	request_of_graph(spec, &request);
+	apply_flags(session, &request);
+	return xp_measure_exact(session, &request, reterr);
+}
+
 int xp_measure_spec(struct xp_session *session, struct xp_err *reterr)
 {
 	bool trace = !strcmp(session->command->name, "trace");
@@ -65,6 +97,8 @@ int xp_measure_spec(struct xp_session *session, struct xp_err *reterr)
 		return xp_measure_syscall_spec(session, document, reterr);
 	if (kind == XP_SPEC_CPU && !trace)
 		return xp_measure_cpu_spec(session, document, reterr);
+	if (kind == XP_SPEC_GRAPH && !trace)
+		return measure_graph(session, document, reterr);
 	if (kind != XP_SPEC_MEASUREMENT)
 		return refuse_kind(kind, reterr);
 	rc = xp_measurement_spec_read(document, session->arena, &spec, reterr);

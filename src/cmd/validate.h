@@ -11,6 +11,7 @@ int xp_validate_inventory(struct xp_session *session, const char *flag, struct x
 /* expected: identity of a spec, NULL for flags. */
 int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid, bool off_cpu, struct xp_err *reterr);
 int xp_validate_cpu_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
+int xp_validate_graph_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
 int xp_validate_triage(struct xp_session *session, struct xp_err *reterr);
 /* Graph, CPU and syscall specs. `document` is borrowed. */
 int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, const json_t *document, struct xp_err *reterr);

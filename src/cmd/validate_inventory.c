@@ -83,8 +83,8 @@ int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, c
 
 	if (kind == XP_SPEC_CPU)
 		return xp_validate_cpu_spec(session, document, reterr);
-	if (kind != XP_SPEC_SYSCALLS)
-		return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "specs of this kind are not part of this build");
+	if (kind == XP_SPEC_GRAPH)
+		return xp_validate_graph_spec(session, document, reterr);
 	int rc = xp_syscalls_spec_read(document, session->arena, &spec, reterr);
 	return rc ? rc : validate_syscalls(session, &spec.target, spec.target.pid, reterr);
 }

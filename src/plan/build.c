@@ -119,14 +119,11 @@ static bool heuristic(enum xp_policy_id policy)
 	return policy == XP_POLICY_FIRST_AFTER || policy == XP_POLICY_NEAREST;
 }
 
-void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsigned end, enum xp_policy_id policy)
+void xp_plan_judge(struct xp_plan *plan, unsigned start, unsigned end, enum xp_policy_id policy)
 {
 	const struct xp_endpoint *from = &plan->endpoints[start], *to = &plan->endpoints[end];
 	struct xp_recommendation advice = xp_recommend(from, to);
 
-	plan->edges[plan->n_edges++] = (struct xp_edge){ .name = name, .start = start, .end = end, .policy = policy };
-	if (from->type == XP_EV_SYSCALL_ENTRY && to->type == XP_EV_SYSCALL_EXIT && policy == XP_POLICY_EXACT)
-		plan->follow_restarts = true;
 	if (heuristic(policy) && !xp_warnings_have(&plan->warnings, "HEURISTIC_CORRELATION"))
 		xp_warn(&plan->warnings, "HEURISTIC_CORRELATION", NULL, "%s pairs by order in time, which is not cause",
 			xp_policy_names[policy]);
@@ -141,6 +138,16 @@ void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsign
 	xp_err_detail(&err, "recommended_policy", json_string(xp_policy_names[advice.policy]));
 	xp_err_detail(&err, "compatible_policies", names_of(&advice));
 	xp_plan_add_issue(plan, &err, NULL);
+}
+
+void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsigned end, enum xp_policy_id policy)
+{
+	const struct xp_endpoint *from = &plan->endpoints[start], *to = &plan->endpoints[end];
+
+	plan->edges[plan->n_edges++] = (struct xp_edge){ .name = name, .start = start, .end = end, .policy = policy };
+	if (from->type == XP_EV_SYSCALL_ENTRY && to->type == XP_EV_SYSCALL_EXIT && policy == XP_POLICY_EXACT)
+		plan->follow_restarts = true;
+	xp_plan_judge(plan, start, end, policy);
 }
 
 /* One issue a missing right, worded like the error that the attempt would give. */

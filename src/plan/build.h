@@ -22,7 +22,9 @@ int xp_plan_endpoint(struct xp_plan *plan, const char *selector, const char *lab
  * what cannot run now becomes an issue (returns 0).
  */
 int xp_plan_resolve(struct xp_plan *plan, unsigned index, const char *label, const struct xp_plan_options *options, struct xp_err *reterr);
-/* Adds an edge; a policy that is not possible for the pair becomes an issue. */
+/* What stands against pairing these endpoints by this policy becomes an issue, what one must know a warning. */
+void xp_plan_judge(struct xp_plan *plan, unsigned start, unsigned end, enum xp_policy_id policy);
+/* Adds an edge and judges it. There is room for 8. */
 void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsigned end, enum xp_policy_id policy);
 /* Tries the rights that the endpoints need; missing ones become features and issues. Call once, last. */
 int xp_plan_rights(struct xp_plan *plan, struct xp_err *reterr);

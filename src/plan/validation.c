@@ -128,6 +128,20 @@ static bool is_broad(const struct xp_endpoint *endpoint)
 	return kernel && (!endpoint->cuda.pattern || !strcmp(endpoint->cuda.pattern, ".*"));
 }
 
+void xp_validation_warn(struct xp_plan *plan, const struct xp_requirements *requirements)
+{
+	bool broad = false;
+
+	for (unsigned i = 0; i < plan->n_endpoints; i++)
+		broad = broad || is_broad(&plan->endpoints[i]);
+	if (broad)
+		xp_warn(&plan->warnings, "BROAD_EVENT_SELECTOR", NULL,
+			"the selector takes every kernel; a name~ filter makes the answer sharper");
+	if (requirements->target_mutation)
+		xp_warn(&plan->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
+			xp_target_pid(plan->target));
+}
+
 struct xp_validation xp_validation_make(struct xp_plan *plan)
 {
 	const struct xp_edge *edge = &plan->edges[0];
@@ -146,12 +160,7 @@ struct xp_validation xp_validation_make(struct xp_plan *plan)
 		.n_features = plan->n_features,
 	};
 
-	if (is_broad(start) || is_broad(end))
-		xp_warn(&plan->warnings, "BROAD_EVENT_SELECTOR", NULL,
-			"the selector takes every kernel; a name~ filter makes the answer sharper");
-	if (out.requirements.target_mutation)
-		xp_warn(&plan->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
-			xp_target_pid(plan->target));
+	xp_validation_warn(plan, &out.requirements);
 	out.warnings = plan->warnings.at;
 	out.n_warnings = plan->warnings.n;
 	return out;

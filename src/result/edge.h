@@ -64,5 +64,7 @@ struct xp_opt_f64 xp_score(const struct xp_pairs *pairs);
 
 /* quality.c: the issues of contract 13 that concern exact measurements, in table order. */
 void xp_edge_doubts(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues);
+/* Those of them that concern the whole capture. */
+void xp_capture_doubts(const struct xp_capture_facts *facts, struct xp_issues *issues);
 
 #endif

@@ -45,7 +45,7 @@ static void make_exemplars(const struct xp_edge_request *edge, const struct xp_s
 	}
 }
 
-static void make_pairs(const struct xp_edge_request *edge, struct xp_arena *arena, struct xp_measured_evidence *evidence)
+const struct xp_pair_doc *xp_pair_docs_make(const struct xp_edge_request *edge, struct xp_arena *arena, size_t *ret_n)
 {
 	const struct xp_pairs *pairs = edge->pairs;
 	struct xp_pair_doc *docs = xp_arena_array(arena, struct xp_pair_doc, pairs->n + 1);
@@ -55,16 +55,16 @@ static void make_pairs(const struct xp_edge_request *edge, struct xp_arena *aren
 		make_event(edge, pairs->at[i].start, arena, &docs[i].start);
 		make_event(edge, pairs->at[i].end, arena, &docs[i].end);
 	}
-	evidence->pairs = docs;
-	evidence->n_pairs = pairs->n;
+	*ret_n = pairs->n;
+	return docs;
 }
 
-static struct xp_collection make_collection(const struct xp_measurement_request *request)
+struct xp_collection xp_collection_complete(const struct xp_collection *known, struct xp_store *store)
 {
-	struct xp_collection collection = request->collection;
+	struct xp_collection collection = *known;
 
 	if (!collection.host_events && !collection.cuda_events)
-		xp_count_events(request->edge.store, &collection.host_events, &collection.cuda_events);
+		xp_count_events(store, &collection.host_events, &collection.cuda_events);
 	if (!collection.dropped_events)
 		collection.dropped_events = xp_dropped_of(collection.sources, collection.n_sources);
 	return collection;
@@ -93,7 +93,7 @@ int xp_measurement_make(const struct xp_measurement_request *request, struct xp_
 				 made.latency_ns },
 		.correlation = made.correlation,
 		.clock = made.clock,
-		.collection = make_collection(request),
+		.collection = xp_collection_complete(&request->collection, edge->store),
 		.quality = made.quality,
 		.evidence = { .mode = (int)request->evidence, .artifact = request->artifact },
 		.cost = edge->facts->cost,
@@ -106,7 +106,7 @@ int xp_measurement_make(const struct xp_measurement_request *request, struct xp_
 	if (made.statistics)
 		make_exemplars(edge, made.statistics, arena, &value->evidence);
 	if (request->evidence == XP_EVIDENCE_FULL)
-		make_pairs(edge, arena, &value->evidence);
+		value->evidence.pairs = xp_pair_docs_make(edge, arena, &value->evidence.n_pairs);
 	else
 		xp_measurement_slim(value);
 	*ret_value = value;

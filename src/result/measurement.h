@@ -91,6 +91,11 @@ void xp_measurement_slim(struct xp_measurement *value);
 /* For the size budget: names in exemplars to 128, then 64 bytes; false when nothing is left to cut. `value`: struct xp_measurement. */
 bool xp_measurement_shrink(void *value);
 
+extern const struct xp_record xp_pair_record; /* "Pair" */
+/* Every pair with its events, names cut; in the arena, never NULL. */
+const struct xp_pair_doc *xp_pair_docs_make(const struct xp_edge_request *edge, struct xp_arena *arena, size_t *ret_n);
+/* Counts filled in where they are 0. */
+struct xp_collection xp_collection_complete(const struct xp_collection *known, struct xp_store *store);
 /* Sources: the sum of `dropped`. */
 uint64_t xp_dropped_of(const struct xp_account *sources, size_t n);
 /* Retained events of the host, and of CUDA and NVTX. */

@@ -46,12 +46,12 @@ static const struct xp_field pair_fields[] = {
 	XP_FIELD_OBJ(xp_pair_doc, end, &xp_event_record, "end event", .flags = XP_SPARSE),
 	XP_FIELD(xp_pair_doc, latency_ns, U64, "distance of the two"),
 };
-static const struct xp_record pair_record = XP_RECORD("Pair", xp_pair_doc, pair_fields, "one pair");
+const struct xp_record xp_pair_record = XP_RECORD("Pair", xp_pair_doc, pair_fields, "one pair");
 
 static const struct xp_field evidence_fields[] = {
 	XP_FIELD_ENUM(xp_measured_evidence, mode, xp_evidence_mode_names, "summary or full"),
 	XP_FIELD_LIST(xp_measured_evidence, exemplars, &exemplar_record, "min p50 p90 p99 max, always five, in this order"),
-	XP_FIELD_LIST(xp_measured_evidence, pairs, &pair_record, "every pair, by start time; null: summary",
+	XP_FIELD_LIST(xp_measured_evidence, pairs, &xp_pair_record, "every pair, by start time; null: summary",
 		      .flags = XP_NULLABLE | XP_NULL_WHEN_EMPTY),
 	XP_FIELD_PTR(xp_measured_evidence, artifact, &xp_event_artifact_record, "the whole capture; null: offline without --events-out",
 		     .flags = XP_NULLABLE),

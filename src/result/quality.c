@@ -255,15 +255,30 @@ static void nested_missed(const struct xp_edge_request *request, const struct xp
 			     "the function was nested deeper than 64 calls; the kernel does not report those returns");
 }
 
-/* Contract 13, top to bottom. */
-static check_fn *const checks[] = {
-	timed_out,	cancelled,	heuristic,  ambiguous,	 unmatched,	clock_unknown, clock_large,   clock_stepped, few_samples,
-	source_loss,	near_floor,	cost_limit, high_cost,	 long_stall,	records_only,  kinds_left_on, unreliable,    invalid_times,
-	launch_unknown, graph_predates, caveat,	    target_exec, target_forked, nvtx_partial,  nested_missed,
+/* Contract 13, top to bottom; `whole`: read from the facts alone, so it holds for every edge of the capture. */
+static const struct {
+	check_fn *check;
+	bool whole;
+} checks[] = {
+	{ timed_out, true },	  { cancelled, true },	  { heuristic, false },	   { ambiguous, false },      { unmatched, false },
+	{ clock_unknown, false }, { clock_large, false }, { clock_stepped, true }, { few_samples, false },    { source_loss, true },
+	{ near_floor, false },	  { cost_limit, true },	  { high_cost, true },	   { long_stall, true },      { records_only, true },
+	{ kinds_left_on, true },  { unreliable, true },	  { invalid_times, true }, { launch_unknown, false }, { graph_predates, false },
+	{ caveat, true },	  { target_exec, true },  { target_forked, true }, { nvtx_partial, true },    { nested_missed, false },
 };
 
 void xp_edge_doubts(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	for (size_t i = 0; i < XP_LEN(checks); i++)
-		checks[i](request, value, issues);
+		checks[i].check(request, value, issues);
+}
+
+void xp_capture_doubts(const struct xp_capture_facts *facts, struct xp_issues *issues)
+{
+	struct xp_edge_request request = { .facts = facts };
+	struct xp_edge_value value = { 0 };
+
+	for (size_t i = 0; i < XP_LEN(checks); i++)
+		if (checks[i].whole)
+			checks[i].check(&request, &value, issues);
 }

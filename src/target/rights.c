@@ -243,18 +243,27 @@ void xp_feature_try(enum xp_feature_id id, struct xp_arena *arena, struct xp_fea
 	features[id].attempt(&t);
 }
 
+static const struct {
+	unsigned need;
+	enum xp_feature_id id;
+} wants[] = {
+	{ XP_NEED_BPF_UPROBE, XP_FEATURE_UPROBE },	   { XP_NEED_URETPROBE, XP_FEATURE_URETPROBE },
+	{ XP_NEED_BPF_SYSCALL, XP_FEATURE_SYSCALL_TRACE }, { XP_NEED_BPF_TRACEPOINT, XP_FEATURE_TRACEPOINT },
+	{ XP_NEED_SAMPLE, XP_FEATURE_CPU_SAMPLE },	   { XP_NEED_OFF_CPU, XP_FEATURE_OFF_CPU },
+	{ XP_NEED_CALLBACK, XP_FEATURE_CUPTI_AGENT },	   { XP_NEED_ACTIVITY, XP_FEATURE_CUPTI_AGENT },
+	{ XP_NEED_NVTX, XP_FEATURE_CUPTI_AGENT },
+};
+
+bool xp_rights_want(unsigned needs, const struct xp_feature *feature)
+{
+	for (size_t i = 0; i < XP_LEN(wants); i++)
+		if ((needs & wants[i].need) && !strcmp(features[wants[i].id].name, feature->feature))
+			return true;
+	return false;
+}
+
 int xp_rights_check(unsigned needs, struct xp_arena *arena, struct xp_feature **ret_missing, size_t *ret_n, struct xp_err *reterr)
 {
-	static const struct {
-		unsigned need;
-		enum xp_feature_id id;
-	} wants[] = {
-		{ XP_NEED_BPF_UPROBE, XP_FEATURE_UPROBE },	   { XP_NEED_URETPROBE, XP_FEATURE_URETPROBE },
-		{ XP_NEED_BPF_SYSCALL, XP_FEATURE_SYSCALL_TRACE }, { XP_NEED_BPF_TRACEPOINT, XP_FEATURE_TRACEPOINT },
-		{ XP_NEED_SAMPLE, XP_FEATURE_CPU_SAMPLE },	   { XP_NEED_OFF_CPU, XP_FEATURE_OFF_CPU },
-		{ XP_NEED_CALLBACK, XP_FEATURE_CUPTI_AGENT },	   { XP_NEED_ACTIVITY, XP_FEATURE_CUPTI_AGENT },
-		{ XP_NEED_NVTX, XP_FEATURE_CUPTI_AGENT },
-	};
 	struct xp_feature *missing = xp_arena_array(arena, struct xp_feature, XP_FEATURE_COUNT);
 	bool asked[XP_FEATURE_COUNT] = { false };
 	size_t n = 0;

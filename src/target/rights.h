@@ -57,5 +57,7 @@ enum xp_need {
 void xp_feature_try(enum xp_feature_id id, struct xp_arena *arena, struct xp_feature *ret_feature);
 /* Tries what `needs` (enum xp_need) calls for; *ret_missing (in the arena) holds only the features that are not available. */
 int xp_rights_check(unsigned needs, struct xp_arena *arena, struct xp_feature **ret_missing, size_t *ret_n, struct xp_err *reterr);
+/* Do these needs call for that feature? */
+bool xp_rights_want(unsigned needs, const struct xp_feature *feature);
 
 #endif
