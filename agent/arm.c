@@ -271,6 +271,7 @@ int xp_agent_arm(uint32_t sequence)
 	xp_agent_quarantine_make_room();
 	xp_agent_clock_bracket();
 	xp_agent.armed_ns = xp_agent_now();
+	xp_agent.control->counters.armed_ns = xp_agent.armed_ns;
 	xp_agent.deadline_ns = xp_agent.armed_ns + xp_agent.request.deadline_ns;
 	return walk_steps(sequence);
 }

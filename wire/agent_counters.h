@@ -34,7 +34,8 @@ struct xp_agent_counters {
 	__u64 contexts;
 	__u64 stop_ns;	    /* how long the last stop took */
 	__u64 buffer_bytes; /* memory of the buffer pool */
-	__u64 pad[3];
+	__u64 armed_ns;	    /* CLOCK_MONOTONIC, when callbacks and kinds began to go on */
+	__u64 pad[2];
 };
 XP_WIRE_SIZE(struct xp_agent_counters, 272);
 

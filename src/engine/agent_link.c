@@ -117,6 +117,9 @@ void xp_agent_link_close(struct xp_agent_link *link)
 {
 	if (!link)
 		return;
+	/* The records' pages are charged to the target, and read by now; an agent that is still stopping may write yet. */
+	if (link->token && xp_agent_link_state(link) == XP_AGENT_IDLE)
+		fallocate(link->fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, XP_AGENT_DATA_OFFSET, XP_AGENT_DATA_MAX);
 	if (link->token)
 		__atomic_compare_exchange_n(&link->control->lease.owner, &(uint64_t){ link->token }, 0, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
@@ -200,6 +203,11 @@ void xp_agent_link_cancel(struct xp_agent_link *link)
 uint32_t xp_agent_link_state(const struct xp_agent_link *link)
 {
 	return __atomic_load_n(&link->control->word.state, __ATOMIC_ACQUIRE);
+}
+
+uint32_t xp_agent_link_ended(const struct xp_agent_link *link)
+{
+	return link->control->word.ended;
 }
 
 struct xp_agent_counters xp_agent_link_counters(const struct xp_agent_link *link)

@@ -18,7 +18,7 @@ struct xp_agent_link;
  * belongs to another process (inherited by a fork). PERMISSION_DENIED. Returns owned.
  */
 int xp_agent_link_open(struct xp_target *target, struct xp_agent_link **ret_link, struct xp_err *reterr);
-/* Gives the lease back. */
+/* Gives the lease back, and the memory of the records where the agent is idle. */
 void xp_agent_link_close(struct xp_agent_link *link);
 XP_DEFINE_AUTO(struct xp_agent_link *, xp_agent_link_close);
 
@@ -38,6 +38,8 @@ int xp_agent_link_result(const struct xp_agent_link *link, struct xp_err *reterr
 void xp_agent_link_cancel(struct xp_agent_link *link);
 /* XP_AGENT_IDLE .. */
 uint32_t xp_agent_link_state(const struct xp_agent_link *link);
+/* Why the last capture ended without a STOP: 1 lease, 2 deadline, 3 exit of the process; 0: it did not. */
+uint32_t xp_agent_link_ended(const struct xp_agent_link *link);
 
 /* A copy, exact once STOP is answered. */
 struct xp_agent_counters xp_agent_link_counters(const struct xp_agent_link *link);

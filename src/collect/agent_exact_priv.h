@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of the agent's exact capture. */
+#ifndef XP_COLLECT_AGENT_EXACT_PRIV_H
+#define XP_COLLECT_AGENT_EXACT_PRIV_H
+
+#include "collect/agent_exact.h"
+#include "collect/exact_priv.h"
+
+/* A name of the agent's table, and which endpoints accept it. */
+struct xp_agent_name {
+	uint32_t text;	  /* of the store; 0: not told */
+	uint32_t kernels; /* endpoint bits: kernel selectors whose expression accepts it */
+	uint32_t apis[XP_API_DOMAIN_COUNT];
+};
+
+/* How many pairs an edge surely has. */
+struct xp_agent_edge {
+	uint64_t starts, ends;	 /* events of the store with its bits */
+	uint64_t pairs, counted; /* pairs as last counted, and the events of the store then */
+};
+
+struct xp_agent_exact {
+	const struct xp_plan *plan;
+	struct xp_exact *host; /* borrowed; NULL: none */
+	struct xp_store *own;  /* NULL: the host's is used */
+	struct xp_store *store;
+	struct xp_agent_capture capture;
+	struct xp_agent_name *names; /* by id */
+	uint32_t n_names;
+	struct xp_map tids; /* thread id in the target's namespace -> in ours */
+	bool nested;
+	uint16_t process;
+	struct xp_agent_edge edges[XP_MAX_EDGES];
+	uint64_t scanned; /* events of the store that the edges have counted */
+	uint64_t next_count_ns;
+	uint64_t observed, callbacks, activities; /* records delivered */
+	uint64_t filtered;			  /* by the tool: expressions that the agent cannot try */
+	uint64_t lost;				  /* reserved and never completed */
+	bool full;
+};
+
+/* agent_request.c: adds the filters that the endpoints need. SESSION_LIMIT_EXCEEDED. */
+int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
+/* agent_names.c: reads what is new of the name table. INVALID_EVENT_SELECTOR: an expression exceeds its step limit. */
+int xp_agent_names_read(struct xp_agent_exact *exact, struct xp_err *reterr);
+const struct xp_agent_name *xp_agent_name_at(const struct xp_agent_exact *exact, uint32_t id); /* never NULL */
+/* agent_records.c: reads the ring empty. */
+int xp_agent_records_read(struct xp_agent_exact *exact, struct xp_err *reterr);
+/* agent_pairs.c: true when every edge has `samples` pairs for sure. */
+bool xp_agent_has_samples(struct xp_agent_exact *exact, uint64_t now_ns);
+
+#endif
