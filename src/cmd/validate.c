@@ -69,6 +69,15 @@ static const struct xp_validation *make_validation(struct xp_session *session, s
 	return value;
 }
 
+/* Contract 5: what was not found is told by the endpoint that named it; its selector is the caller's own. */
+static void tell_endpoint(struct xp_err *err)
+{
+	const char *endpoint = json_string_value(json_object_get(err->details, "endpoint"));
+
+	if (endpoint && (err->code == XP_E_SYMBOL_NOT_FOUND || err->code == XP_E_BINARY_NOT_MAPPED || err->code == XP_E_AMBIGUOUS_TARGET))
+		xp_err_object(err, "%s", endpoint);
+}
+
 static int check_pair(struct xp_session *session, const struct xp_measure_request *request, struct xp_err *reterr)
 {
 	struct xp_plan_options options = { .allow_cxx_return = request->allow_cxx_return, .try_rights = true };
@@ -80,7 +89,9 @@ static int check_pair(struct xp_session *session, const struct xp_measure_reques
 		return rc;
 	xp_plan_init(plan, target, session->arena);
 	rc = xp_plan_pair(plan, request->from, request->to, request->policy, &options, reterr);
-	if (!rc)
+	if (rc)
+		tell_endpoint(reterr);
+	else
 		rc = xp_target_check(target, reterr);
 	if (rc)
 		return rc;

@@ -85,6 +85,18 @@ static void warn_about(struct xp_plan *plan, const struct xp_endpoint *endpoint)
 			"a kernel return probe on a C++ or Rust file: an exception or panic that leaves the function ends the process");
 }
 
+/* An issue has no hints of its own: the most useful one ends its message. */
+static void say_hint(struct xp_err *err)
+{
+	const char *hint = json_string_value(json_array_get(err->hints, 0));
+	char said[sizeof(err->message)];
+
+	if (!hint)
+		return;
+	memcpy(said, err->message, sizeof(said));
+	xp_err_say(err, "%s; %s", said, hint);
+}
+
 int xp_plan_resolve(struct xp_plan *plan, unsigned index, const char *label, const struct xp_plan_options *options, struct xp_err *reterr)
 {
 	struct xp_resolve_options resolve_options = { .allow_cxx_return = options->allow_cxx_return };
@@ -101,6 +113,7 @@ int xp_plan_resolve(struct xp_plan *plan, unsigned index, const char *label, con
 		xp_err_detail(&err, "endpoint", json_string(label));
 		return xp_err_move(reterr, &err);
 	}
+	say_hint(&err);
 	xp_plan_add_issue(plan, &err, label);
 	return 0;
 }
@@ -153,11 +166,12 @@ void xp_plan_edge(struct xp_plan *plan, const char *name, unsigned start, unsign
 /* One issue a missing right, worded like the error that the attempt would give. */
 static void missing_right(struct xp_plan *plan, const struct xp_feature *feature)
 {
+	/* A missing agent file is no right. */
+	enum xp_err_code code = strcmp(feature->feature, "cupti_agent") ? XP_E_PERMISSION_DENIED : XP_E_CUPTI_NOT_AVAILABLE;
 	xp_auto_err err = { 0 };
 
-	xp_fail(&err, XP_E_PERMISSION_DENIED, "%s is not available: %s%s%s", feature->feature,
-		feature->call ? feature->call : "right missing", feature->errno_name ? " gave " : "",
-		feature->errno_name ? feature->errno_name : "");
+	xp_fail(&err, code, "%s is not available: %s%s%s", feature->feature, feature->call ? feature->call : "right missing",
+		feature->errno_name ? " gave " : "", feature->errno_name ? feature->errno_name : "");
 	snprintf(err.call, sizeof(err.call), "%s", feature->call ? feature->call : "");
 	snprintf(err.errno_text, sizeof(err.errno_text), "%s", feature->errno_name ? feature->errno_name : "");
 	xp_err_object(&err, "%s", feature->object ? feature->object : feature->feature);
