@@ -8,7 +8,7 @@
 
 #include "collect/window_priv.h"
 
-enum { ARM_LIMIT_MS = 2000, STOP_LIMIT_MS = 5000, SETTLE_MS = 2000, STEP_US = 200, HOUR_MS = 3600000 };
+enum { ARM_LIMIT_MS = 2000, STOP_LIMIT_MS = 4500, SETTLE_MS = 2000, STEP_US = 200, HOUR_MS = 3600000 };
 #define MS(n) ((uint64_t)(n)*XP_NS_PER_MS)
 
 static void rest(void)
@@ -23,17 +23,18 @@ static bool target_is_gone(const struct xp_agent_capture *capture)
 	return xp_target_check(capture->target, &gone) != 0;
 }
 
-/* 1 answered, 0 the limit passed, negative: of idle. */
+/* 1 answered, 0 the limit passed (arming: or a signal came), negative: of idle. */
 static int wait_answer(struct xp_agent_capture *capture, uint64_t limit_ms, xp_agent_idle_fn *idle, void *arg, struct xp_err *reterr)
 {
 	uint64_t begin_ns = xp_window_now();
+	bool arming = !capture->close_ns;
 
 	while (!xp_agent_link_answered(capture->link)) {
 		int r = idle ? idle(arg, reterr) : 0;
 
 		if (r)
 			return r;
-		if (xp_window_now() - begin_ns > MS(limit_ms) || target_is_gone(capture))
+		if (xp_window_now() - begin_ns > MS(limit_ms) || target_is_gone(capture) || (arming && xp_interrupts() > 0))
 			return xp_agent_link_answered(capture->link);
 		xp_agent_link_renew(capture->link);
 		rest();
@@ -48,8 +49,11 @@ static int starved(struct xp_agent_capture *capture, struct xp_err *reterr)
 
 	if (r)
 		return r;
+	if (xp_interrupts() > 0)
+		return xp_fail(reterr, XP_E_CANCELLED, "a signal ended the command while the agent was being armed");
 	xp_fail_call(reterr, XP_E_SESSION_LIMIT_EXCEEDED, 0, "cuptiSubscribe", "process %u", xp_target_pid(capture->target));
 	xp_err_say(reterr, "the agent could not arm CUPTI within %d ms", ARM_LIMIT_MS);
+	xp_err_limit(reterr, "arm_ms", ARM_LIMIT_MS, 1, ARM_LIMIT_MS);
 	xp_err_hint(reterr, "threads that launch without any pause, or GPU work queued for long, keep CUPTI out; try in a quieter moment");
 	return -XP_E_SESSION_LIMIT_EXCEEDED;
 }
@@ -142,9 +146,10 @@ int xp_agent_capture_stop(struct xp_agent_capture *capture, xp_agent_idle_fn *id
 	if (r < 0)
 		return r;
 	if (!r && !target_is_gone(capture)) {
-		xp_fail(reterr, XP_E_CLEANUP_FAILED, "the agent in process %u did not stop within %d ms", xp_target_pid(capture->target),
-			STOP_LIMIT_MS);
+		xp_fail(reterr, XP_E_CLEANUP_FAILED, "the agent in process %u did not stop within %d ms; it disarms by itself",
+			xp_target_pid(capture->target), STOP_LIMIT_MS);
 		xp_err_detail(reterr, "capture_state", json_string("active"));
+		xp_err_detail(reterr, "cleanup_phase", json_string("agent_stop"));
 		return -XP_E_CLEANUP_FAILED;
 	}
 	capture->stopped = true;

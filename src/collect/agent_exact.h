@@ -21,6 +21,8 @@ XP_DEFINE_AUTO(struct xp_agent_exact *, xp_agent_exact_free);
 
 /* Does the agent collect such an endpoint? NVTX ranges are not among them. */
 bool xp_agent_serves(const struct xp_endpoint *endpoint);
+/* Adds the filters that the plan's CUDA endpoints need, equal ones once. SESSION_LIMIT_EXCEEDED: more than 8 different ones. */
+int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
 
 /*
  * Must be the last one of the window (agent_capture.h). Wants to end when every edge of the plan, the host's included, has `samples` pairs

@@ -39,8 +39,6 @@ struct xp_agent_exact {
 	bool full;
 };
 
-/* agent_request.c: adds the filters that the endpoints need. SESSION_LIMIT_EXCEEDED. */
-int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
 /* agent_names.c: reads what is new of the name table. INVALID_EVENT_SELECTOR: an expression exceeds its step limit. */
 int xp_agent_names_read(struct xp_agent_exact *exact, struct xp_err *reterr);
 const struct xp_agent_name *xp_agent_name_at(const struct xp_agent_exact *exact, uint32_t id); /* never NULL */
