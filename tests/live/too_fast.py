@@ -90,7 +90,8 @@ def test_a_hot_function_is_given_up_at_once():
                         "stack-nested", "--duration-ms", 20_000, "--max-events", 20_011, "--max-cost", 0)
         assert result.code == "EVENT_RATE_TOO_HIGH" and result.details["max_events"] == 20_011, result
         events = xp.read_events(xp.artifact_of(result.doc))
-        assert len(events) == 20_011 and result.seconds < 20, result.seconds
+        # One end whose start lies before the window is kept out of the capacity (contract 6.3).
+        assert len(events) - 20_011 in (0, 1) and result.seconds < 20, (len(events), result.seconds)
         settled = events[-1]["timestamp_ns"] + STOP_NS
         speed.wait(settled)
         speed.ended = True

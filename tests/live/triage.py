@@ -56,7 +56,7 @@ def test_spinner_is_cpu_bound_or_waits():
     top = doc["summary"]["threads"]["top"][0]
     total = top["on_cpu_ns"] + top["runqueue_ns"]
     assert 0.95 < total / doc["window"]["duration_ns"] < 1.05, top
-    assert set(codes(doc)) & {"cpu_bound_thread", "runqueue_wait"}, codes(doc)
+    assert set(codes(doc)) & {"cpu_bound_thread", "cpu_hotspot", "runqueue_wait"}, codes(doc)
     assert doc["summary"]["threads"]["vanished_cpu_ns"] == 0, doc["summary"]["threads"]
     assert [entry["name"] for entry in doc["sources"]] == [
         "threads", "cgroup", "cpu_samples", "off_cpu", "syscalls", "gpu", "cuda_kernels", "cuda_copies"]
