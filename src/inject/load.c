@@ -36,7 +36,9 @@ static int fail(struct loading *l, int rc, const char *call, struct xp_err *rete
 {
 	if (rc == -ESRCH)
 		return xp_fail_call(reterr, XP_E_TARGET_EXITED, ESRCH, call, "thread %u", l->t->tid);
-	if (rc == -ETIME || rc == -EBUSY || rc == -EINTR)
+	if (rc == -EBUSY)
+		return xp_fail(reterr, XP_E_TARGET_BUSY, "process %u was stopped by a signal meanwhile", xp_target_pid(l->target));
+	if (rc == -ETIME || rc == -EINTR)
 		return xp_fail_call(reterr, XP_E_CUPTI_NOT_AVAILABLE, -rc, call, "thread %u of process %u", l->t->tid,
 				    xp_target_pid(l->target));
 	return xp_fail_sys(reterr, -rc, call, "thread %u of process %u", l->t->tid, xp_target_pid(l->target));
@@ -211,6 +213,7 @@ static int run_steps(struct loading *l, const struct xp_inject_request *request,
 	l->running = true;
 	rc = wait_for_steps(l);
 	if (rc == -EFAULT) {
+		xp_tracee_set_vector(l->t);
 		put_back(l);
 		return xp_fail(reterr, XP_E_CLEANUP_FAILED,
 			       "loading the library into process %u faulted; the thread was put back, parts of it may "
@@ -221,7 +224,10 @@ static int run_steps(struct loading *l, const struct xp_inject_request *request,
 		rc = catch_up(l);
 	if (!rc)
 		rc = xp_tracee_read(l->t, l->layout.block + offsetof(struct xp_injection_block, steps), l->steps, sizeof(l->steps));
-	return rc ? fail(l, rc, "ptrace", reterr) : 0;
+	if (rc != -ETIME)
+		return rc ? fail(l, rc, "ptrace", reterr) : 0;
+	return xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE,
+		       "loading the library did not end in time; process %u was let go and undoes it by itself", xp_target_pid(l->target));
 }
 
 /* Not within the time: the thread goes on with its steps, which undo themselves, and finds back. */
@@ -229,6 +235,7 @@ static void leave(struct loading *l)
 {
 	if (!l->t->attached)
 		return;
+	ask_to_undo(l);
 	l->t->deadline_ns = xp_inject_now() + STOP_NS;
 	if (!l->t->stopped)
 		xp_tracee_interrupt(l->t, STOP_NS);

@@ -28,6 +28,15 @@
 
 #define TARGETS XP_BUILD_DIR "/tests/targets/"
 
+/* Exit status of a test that cannot run; 0: it can. */
+static inline int skipped(void)
+{
+	if (geteuid() == 0)
+		return 0;
+	print_message("SKIP: stopping other processes wants root\n");
+	return 77;
+}
+
 struct victim {
 	pid_t pid;
 	int in, out;
@@ -77,9 +86,9 @@ static inline int end_victim(struct victim *v)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static inline void read_probe(void **ret_image, size_t *ret_size)
+static inline void read_library(const char *path, void **ret_image, size_t *ret_size)
 {
-	int fd = open(TARGETS "inject_probe.so", O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
 	assert_true(fd >= 0 && !fstat(fd, &st));
@@ -98,7 +107,7 @@ static inline struct xp_inject_request probe_request(void)
 					     .control_size = PROBE_SIZE };
 	void *image;
 
-	read_probe(&image, &request.image_size);
+	read_library(TARGETS "inject_probe.so", &image, &request.image_size);
 	request.image = image;
 	return request;
 }

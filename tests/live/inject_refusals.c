@@ -245,15 +245,81 @@ static void a_loader_lock_that_is_not_given_back(void **state)
 	assert_int_equal(end_victim(&v), 0);
 }
 
+/* Loading that does not end in time: the target is let go, goes on by itself, and undoes it at the first chance. */
+static void loading_that_takes_too_long(void **state)
+{
+	struct xp_inject_request request = probe_request();
+	struct victim v = start_victim("wait", "3");
+	struct xp_inject_result r;
+	struct xp_err err = { 0 };
+	struct timespec start, end;
+	void *image;
+
+	read_library(TARGETS "inject_slow.so", &image, &request.image_size);
+	request.image = image;
+	request.timeout_ms = 1000;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	assert_int_equal(inject(v.pid, &request, &r, &err), -XP_E_CUPTI_NOT_AVAILABLE);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	print_message("%s\n", err.message);
+	xp_err_done(&err);
+	assert_true(end.tv_sec - start.tv_sec < 2);
+	assert_int_equal(count_lines(v.pid, "status", "TracerPid:\t0\n"), 1);
+	for (int i = 0; i < 500 && count_lines(v.pid, "maps", "/memfd:"); i++)
+		usleep(10000);
+	assert_int_equal(count_lines(v.pid, "maps", "/memfd:"), 0);
+	assert_int_equal(count_memory_files(v.pid), 0);
+	usleep(400000);
+	assert_int_equal(end_victim(&v), 0);
+}
+
+/* Somebody stops the whole target while the library loads: it stays stopped until it is continued, and undoes the loading then. */
+static void a_target_that_is_stopped_meanwhile(void **state)
+{
+	struct xp_inject_request request = probe_request();
+	struct victim v = start_victim("wait", "3");
+	struct xp_inject_result r;
+	struct xp_err err = { 0 };
+	void *image;
+	pid_t other = fork();
+
+	if (!other) {
+		usleep(500000);
+		kill(v.pid, SIGSTOP);
+		usleep(700000);
+		kill(v.pid, SIGCONT);
+		_exit(0);
+	}
+	read_library(TARGETS "inject_slow.so", &image, &request.image_size);
+	request.image = image;
+	assert_int_equal(inject(v.pid, &request, &r, &err), -XP_E_TARGET_BUSY);
+	print_message("%s\n", err.message);
+	xp_err_done(&err);
+	waitpid(other, NULL, 0);
+	for (int i = 0; i < 500 && count_lines(v.pid, "maps", "/memfd:"); i++)
+		usleep(10000);
+	assert_int_equal(count_lines(v.pid, "maps", "/memfd:"), 0);
+	assert_int_equal(count_memory_files(v.pid), 0);
+	usleep(400000);
+	assert_int_equal(end_victim(&v), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(other_c_libraries),	    cmocka_unit_test(an_older_glibc),
-		cmocka_unit_test(a_stopped_target),	    cmocka_unit_test(a_target_that_is_traced),
-		cmocka_unit_test(a_view_without_proc),	    cmocka_unit_test(a_target_of_another_user),
-		cmocka_unit_test(a_filter_that_would_kill), cmocka_unit_test(a_library_that_refuses),
-		cmocka_unit_test(a_loader_that_refuses),    cmocka_unit_test(a_loader_lock_that_is_not_given_back),
+		cmocka_unit_test(other_c_libraries),
+		cmocka_unit_test(an_older_glibc),
+		cmocka_unit_test(a_stopped_target),
+		cmocka_unit_test(a_target_that_is_traced),
+		cmocka_unit_test(a_view_without_proc),
+		cmocka_unit_test(a_target_of_another_user),
+		cmocka_unit_test(a_filter_that_would_kill),
+		cmocka_unit_test(a_library_that_refuses),
+		cmocka_unit_test(a_loader_that_refuses),
+		cmocka_unit_test(a_loader_lock_that_is_not_given_back),
+		cmocka_unit_test(loading_that_takes_too_long),
+		cmocka_unit_test(a_target_that_is_stopped_meanwhile),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return skipped() ?: cmocka_run_group_tests(tests, NULL, NULL);
 }

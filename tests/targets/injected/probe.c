@@ -17,6 +17,9 @@ static uint32_t constructed;
 
 __attribute__((constructor)) static void construct(void)
 {
+#ifdef CONSTRUCT_MS
+	poll(NULL, 0, CONSTRUCT_MS);
+#endif
 	constructed++;
 }
 
