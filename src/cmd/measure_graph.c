@@ -112,7 +112,7 @@ static int fail_with_partial(struct xp_conclusion *c, const struct outcome *outc
 	xp_conclude_tell_artifact(c, failure);
 	c->status = XP_FAILED;
 	if (!make_value(c, outcome, &value, &ignored))
-		xp_err_partial(failure, &xp_graph_result_record, value, XP_PARTIAL_BUDGET, xp_graph_shrink);
+		xp_err_partial(failure, &xp_graph_result_record, value, XP_RESULT_BUDGET, xp_graph_shrink);
 	return xp_err_move(reterr, failure);
 }
 

@@ -76,7 +76,8 @@ int xp_graph_make(const struct xp_graph_request *request, struct xp_arena *arena
 		  struct xp_err *reterr);
 /*
  * For the size budget: first what edges repeat of the whole capture's quality, then details that repeat counts, then sentences of issues
- * that an edge before has told. False when nothing is left to cut. `value`: struct xp_graph_result.
+ * that an edge before has told, at last those issues (the edge's verdict stays). False when nothing is left to cut. `value`: struct
+ * xp_graph_result.
  */
 bool xp_graph_shrink(void *value);
 

@@ -45,12 +45,12 @@ static void leave_details(struct xp_graph_result *graph, size_t edge)
 		own[i].details = NULL;
 }
 
-static const char *told_by(const struct xp_graph_result *graph, size_t edge, const char *code)
+static bool told_before(const struct xp_graph_result *graph, size_t edge, const char *code)
 {
 	for (size_t i = 0; i < edge; i++)
 		if (has_code(&graph->edges[i].quality, code))
-			return graph->edges[i].name;
-	return NULL;
+			return true;
+	return false;
 }
 
 static void leave_messages(struct xp_graph_result *graph, size_t edge)
@@ -59,11 +59,24 @@ static void leave_messages(struct xp_graph_result *graph, size_t edge)
 	struct xp_issue *own = own_issues(graph, quality);
 
 	for (size_t i = 0; i < quality->n_issues; i++)
-		if (told_by(graph, edge, own[i].code))
+		if (told_before(graph, edge, own[i].code))
 			own[i].message = "as above";
 }
 
-static void (*const steps[])(struct xp_graph_result *graph, size_t edge) = { leave_common, leave_details, leave_messages };
+/* From the last edge on, so that what an edge before tells is still there to be compared with. */
+static void leave_repeated(struct xp_graph_result *graph, size_t edge)
+{
+	size_t last = graph->n_edges - 1 - edge, n = 0;
+	struct xp_quality *quality = &graph->edges[last].quality;
+	struct xp_issue *own = own_issues(graph, quality);
+
+	for (size_t i = 0; i < quality->n_issues; i++)
+		if (!told_before(graph, last, own[i].code))
+			own[n++] = own[i];
+	quality->n_issues = n;
+}
+
+static void (*const steps[])(struct xp_graph_result *graph, size_t edge) = { leave_common, leave_details, leave_messages, leave_repeated };
 
 bool xp_graph_shrink(void *value)
 {

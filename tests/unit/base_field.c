@@ -27,6 +27,8 @@ struct outer {
 	size_t n_many;
 	const char *const *words;
 	size_t n_words;
+	const struct xp_named_text *labels;
+	size_t n_labels;
 	json_t *open;
 	struct xp_opt_bool extra;
 };
@@ -48,6 +50,7 @@ static const struct xp_field outer_fields[] = {
 	XP_FIELD_OBJ(outer, one, &inner_record, "one"),
 	XP_FIELD_LIST(outer, many, &inner_record, "many"),
 	XP_FIELD_STRS(outer, words, "words"),
+	XP_FIELD_TEXTS(outer, labels, "labels"),
 	XP_FIELD(outer, open, JSON, "open", .flags = XP_OPEN_OBJECT),
 	XP_FIELD(outer, extra, OPT_BOOL, "extra", .flags = XP_OPTIONAL),
 };
@@ -56,6 +59,7 @@ static const struct xp_record outer_record = XP_RECORD("Outer", outer, outer_fie
 static const char whole[] =
 	"{\"schema_version\":\"2.0\",\"name\":null,\"bound\":18446744073709551615,\"color\":\"green\",\"share\":null,"
 	"\"one\":{\"n\":7,\"word\":null},\"many\":[{\"n\":1,\"word\":\"x\"},{\"n\":2,\"word\":null}],\"words\":[\"p\",\"q\"],"
+	"\"labels\":{\"z\":\"1\",\"a\":\"\"},"
 	"\"open\":{\"k\":[1]},\"extra\":true}";
 
 static int read_text(struct xp_arena *arena, const char *text, struct outer *ret, struct xp_err *err)
@@ -91,7 +95,7 @@ static void sparse_leaves_out_nulls_and_constants(void **state)
 	struct xp_json json = { .out = &out };
 
 	xp_record_write(&json, &outer_record, &value, true);
-	assert_string_equal(out.data, "{\"color\":\"red\",\"one\":{\"n\":3},\"many\":[],\"words\":[]}");
+	assert_string_equal(out.data, "{\"color\":\"red\",\"one\":{\"n\":3},\"many\":[],\"words\":[],\"labels\":{}}");
 	xp_text_done(&out);
 }
 
@@ -103,6 +107,8 @@ static void wrong_documents_name_the_member(void **state)
 	} cases[] = {
 		{ "\"n\":7", "\"n\":4294967296", "one.n" },
 		{ "\"n\":7", "\"n\":-1", "one.n" },
+		{ "\"z\":\"1\"", "\"z\":1", "labels.z" },
+		{ "{\"z\":\"1\",\"a\":\"\"}", "[]", "labels" },
 		{ "\"n\":7", "\"n\":7.5", "one.n" },
 		{ "\"n\":7,", "", "one.n" },
 		{ "\"n\":7", "\"n\":7,\"m\":1", "one.m" },
