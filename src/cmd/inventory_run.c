@@ -105,7 +105,7 @@ struct state {
 
 static const char *artifact_name(const struct xp_inventory_kind *kind, struct xp_arena *arena)
 {
-	char *name = xp_arena_fmt(arena, "%s.json", kind->name);
+	char *name = xp_arena_fmt(arena, "%s.json", kind->artifact ? kind->artifact : kind->name);
 
 	for (char *p = name; *p; p++)
 		if (*p == '_')
@@ -198,6 +198,8 @@ static int conclude(struct state *s, void *collector_state, struct xp_err *failu
 	xp_auto_err err = { 0 };
 	void *value;
 
+	if (kind->effects)
+		kind->effects(collector_state, &s->window->cost);
 	gone_is_failure(s, failure);
 	if (kind->finish(collector_state, s->window, s->session->arena, &value, &err)) {
 		if (!failure->code)

@@ -244,6 +244,7 @@ int xp_measure_run(struct xp_session *session, struct xp_err *reterr)
 	case XP_M_SPEC:
 		return xp_measure_spec(session, reterr);
 	case XP_M_AGGREGATE:
+		return xp_measure_aggregate(session, reterr);
 	case XP_M_CPU:
 	case XP_M_SYSCALLS:
 		return xp_measure_inventory(session, mode_name, reterr);

@@ -42,6 +42,9 @@ int xp_measure_input(struct xp_session *session, const struct xp_measure_request
 int xp_measure_spec(struct xp_session *session, struct xp_err *reterr);
 /* mode: XP_M_CPU, XP_M_SYSCALLS; the inventory whose flag it is. */
 int xp_measure_inventory(struct xp_session *session, const char *flag, struct xp_err *reterr);
+/* --aggregate, and a MeasurementSpec in aggregate mode. */
+int xp_measure_aggregate(struct xp_session *session, struct xp_err *reterr);
+int xp_measure_aggregate_spec(struct xp_session *session, const struct xp_measurement_spec *spec, struct xp_err *reterr);
 /* A SyscallAggregateSpec; `document` is borrowed. */
 int xp_measure_syscall_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
 /* A CpuSamplingSpec; `document` is borrowed. */

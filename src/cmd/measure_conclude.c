@@ -85,6 +85,7 @@ int xp_conclude_outcome(const struct xp_conclusion *conclusion, const struct xp_
 		.max_unmatched = bounds->max_unmatched,
 		.identity = captured->identity,
 		.edge = edge->name,
+		.dead_collection = captured->agent && captured->agent->collection_dead,
 	};
 
 	if (!request.host_events && !request.cuda_events)
@@ -95,8 +96,12 @@ int xp_conclude_outcome(const struct xp_conclusion *conclusion, const struct xp_
 struct xp_capture_facts xp_conclude_facts(const struct xp_conclusion *conclusion)
 {
 	const struct xp_captured *captured = conclusion->captured;
+	const struct xp_agent_facts *agent = captured->agent;
 
 	return (struct xp_capture_facts){
+		.clock_stepped = agent && agent->clock_stepped,
+		.records_only = agent && agent->records_only,
+		.correlation_unreliable = agent && agent->correlation_unreliable,
 		.status = conclusion->status,
 		.window = captured->window,
 		.cost = captured->window ? &captured->window->cost : NULL,

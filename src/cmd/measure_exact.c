@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `measure` on a live process (contract 6.3): plan, capture, finish. */
-#include "cmd/measure_finish.h"
+#include <string.h>
 
+#include "cmd/measure_cuda.h"
+#include "cmd/measure_finish.h"
 #include "collect/exact.h"
 #include "plan/graph.h"
 
@@ -88,11 +90,77 @@ static int before_window(const struct xp_window *window, struct xp_err *failure,
 	return xp_fail(reterr, XP_E_INTERNAL, "the window did not open");
 }
 
-static int capture(struct xp_session *session, const struct xp_measure_request *request, struct xp_plan *plan, struct xp_exact *exact,
+/* The collectors of one plan: the host's, the agent's, or both in one window. */
+struct parts {
+	struct xp_exact *host;	     /* NULL: no host endpoint */
+	struct xp_agent_exact *cuda; /* NULL: no CUDA endpoint */
+	struct xp_opt_f64 injection_stall_ms;
+};
+
+static void free_agent_exact(void *exact)
+{
+	xp_agent_exact_free(exact);
+}
+
+static bool wants_host(const struct xp_plan *plan)
+{
+	for (unsigned i = 0; i < plan->n_endpoints; i++)
+		if (plan->endpoints[i].family->host)
+			return true;
+	return false;
+}
+
+static int make_parts(struct xp_session *session, struct xp_plan *plan, struct parts *parts, struct xp_err *reterr)
+{
+	struct xp_agent_options options;
+	int rc = wants_host(plan) ? xp_exact_new(plan, &parts->host, reterr) : 0;
+
+	if (rc)
+		return rc;
+	if (parts->host)
+		xp_arena_defer(session->arena, free_exact, parts->host);
+	if (!xp_plan_wants_agent(plan))
+		return 0;
+	rc = xp_cuda_prepare(session, plan->target, plan->bounds.timeout_ms, &options, &parts->injection_stall_ms, reterr);
+	if (!rc)
+		rc = xp_agent_exact_new(plan, &options, parts->host, &parts->cuda, reterr);
+	if (!rc)
+		xp_arena_defer(session->arena, free_agent_exact, parts->cuda);
+	return rc;
+}
+
+/* Store, counts and accounts of the capture; what the agent has to say of itself. */
+static void gather(struct xp_session *session, const struct parts *parts, struct xp_window *window, struct xp_captured *captured)
+{
+	struct xp_account *all = xp_arena_array(session->arena, struct xp_account, 8), *some;
+	size_t n;
+
+	captured->store = parts->cuda ? xp_agent_exact_store(parts->cuda) : xp_exact_store(parts->host);
+	if (parts->host) {
+		some = xp_exact_accounts(parts->host, session->arena, &n);
+		memcpy(all, some, n * sizeof(*all));
+		captured->n_sources = n;
+		captured->observed_events = xp_exact_observed(parts->host);
+	}
+	if (parts->cuda) {
+		struct xp_agent_facts facts = xp_agent_exact_facts(parts->cuda);
+
+		some = xp_agent_exact_accounts(parts->cuda, session->arena, &n);
+		memcpy(all + captured->n_sources, some, n * sizeof(*all));
+		captured->n_sources += n;
+		captured->observed_events += xp_agent_exact_observed(parts->cuda);
+		xp_cuda_conclude(session, &facts, parts->injection_stall_ms, window, captured);
+	}
+	captured->sources = all;
+	captured->capacity_reached = captured->observed_events > xp_store_count(captured->store);
+}
+
+static int capture(struct xp_session *session, const struct xp_measure_request *request, struct xp_plan *plan, struct parts *parts,
 		   struct xp_err *reterr)
 {
 	struct xp_window *window = xp_arena_new_of(session->arena, struct xp_window);
-	struct xp_collector collector = xp_exact_collector(exact);
+	struct xp_collector collectors[2];
+	size_t n = 0;
 	struct xp_window_bounds bounds = {
 		.duration_ms = request->bounds.duration_ms.set ? request->bounds.duration_ms.v : 0,
 		.timeout_ms = request->bounds.timeout_ms,
@@ -107,15 +175,16 @@ static int capture(struct xp_session *session, const struct xp_measure_request *
 	xp_auto_err failure = { 0 };
 
 	xp_arena_defer(session->arena, free_folder, captured.folder);
+	if (parts->host)
+		collectors[n++] = xp_exact_collector(parts->host);
+	if (parts->cuda)
+		collectors[n++] = xp_agent_exact_collector(parts->cuda);
 	xp_measure_progress(&bounds, xp_flag_on(session, "--non-interactive"));
-	xp_window_run(&collector, 1, plan->target, &bounds, window, &failure);
+	xp_window_run(collectors, n, plan->target, &bounds, window, &failure);
 	xp_measure_progress_end(&bounds);
 	if (!window->opened)
 		return before_window(window, &failure, reterr);
-	captured.store = xp_exact_store(exact);
-	captured.sources = xp_exact_accounts(exact, session->arena, &captured.n_sources);
-	captured.observed_events = xp_exact_observed(exact);
-	captured.capacity_reached = captured.observed_events > xp_store_count(captured.store);
+	gather(session, parts, window, &captured);
 	note_identity(&captured, window);
 	return xp_measure_finish(session, request, &captured, &failure, reterr);
 }
@@ -123,15 +192,12 @@ static int capture(struct xp_session *session, const struct xp_measure_request *
 int xp_measure_exact(struct xp_session *session, const struct xp_measure_request *request, struct xp_err *reterr)
 {
 	struct xp_plan *plan = xp_arena_new_of(session->arena, struct xp_plan);
-	struct xp_exact *exact;
+	struct parts parts = { 0 };
 	int rc = check_destination(request, reterr);
 
 	if (!rc)
 		rc = make_plan(session, request, plan, reterr);
 	if (!rc)
-		rc = xp_exact_new(plan, &exact, reterr);
-	if (rc)
-		return rc;
-	xp_arena_defer(session->arena, free_exact, exact);
-	return capture(session, request, plan, exact, reterr);
+		rc = make_parts(session, plan, &parts, reterr);
+	return rc ? rc : capture(session, request, plan, &parts, reterr);
 }

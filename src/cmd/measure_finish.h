@@ -4,6 +4,7 @@
 #define XP_CMD_MEASURE_FINISH_H
 
 #include "cmd/measure.h"
+#include "collect/agent_capture.h"
 #include "output/artifact.h"
 #include "result/edge.h"
 #include "result/measurement.h"
@@ -19,6 +20,7 @@ struct xp_captured {
 	size_t n_sources;
 	const struct xp_cupti_account *cupti; /* NULL: none */
 	const struct xp_cuda_account *cuda;   /* NULL: no CUDA endpoint */
+	const struct xp_agent_facts *agent;   /* NULL: no live CUDA capture */
 	bool capacity_reached, source_loss_unknown;
 	uint64_t observed_events;	   /* retained and turned away */
 	uint64_t host_events, cuda_events; /* offline: every event of the files; 0 and 0: count the store */

@@ -105,7 +105,7 @@ int xp_measure_spec(struct xp_session *session, struct xp_err *reterr)
 	if (rc)
 		return rc;
 	if (spec.measurement_mode == XP_MODE_AGGREGATE)
-		return trace ? refuse_kind(kind, reterr) : xp_measure_inventory(session, "--aggregate", reterr);
+		return trace ? refuse_kind(kind, reterr) : xp_measure_aggregate_spec(session, &spec, reterr);
 	xp_measure_request_of_spec(&spec, &request);
 	apply_flags(session, &request);
 	return xp_measure_exact(session, &request, reterr);

@@ -24,6 +24,9 @@ bool xp_agent_serves(const struct xp_endpoint *endpoint);
 /* Adds the filters that the plan's CUDA endpoints need, equal ones once. SESSION_LIMIT_EXCEEDED: more than 8 different ones. */
 int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
 
+/* Adds the filters that the CUDA endpoints of a plan need, equal ones once. SESSION_LIMIT_EXCEEDED. */
+int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
+
 /*
  * Must be the last one of the window (agent_capture.h). Wants to end when every edge of the plan, the host's included, has `samples` pairs
  * (a lower bound; the correlator has the last word), or when the store is full.

@@ -6,7 +6,9 @@
 #include "base/note.h"
 #include "collect/collector.h"
 
+struct xp_agent_options;
 struct xp_engine;
+struct xp_plan;
 struct xp_regex;
 
 /* What the command line or spec asked for; 0 or NULL = the inventory's default. */
@@ -19,10 +21,14 @@ struct xp_inventory_request {
 	const struct xp_regex *threads;
 	bool for_triage; /* sizes its own tables (contract 6.6) */
 	bool full_evidence;
+	/* gpu_activity: one pair of CUDA endpoints, and how to use the agent that was brought; NULL for others. */
+	const struct xp_plan *cuda_plan;
+	const struct xp_agent_options *agent;
 };
 
 struct xp_inventory_kind {
-	const char *name; /* "syscalls": also the name of the triage source and of the artifact NAME.json (with '-') */
+	const char *name;     /* "syscalls": also the name of the triage source and of the artifact NAME.json (with '-') */
+	const char *artifact; /* stem of its file, NULL: the name */
 	const char *summary;
 	const char *flag;		/* mode switch of measure, NULL when only triage uses it */
 	const struct xp_engine *engine; /* whose rights it needs; NULL: none */
@@ -40,6 +46,8 @@ struct xp_inventory_kind {
 	void (*report)(const void *value, struct xp_text *out, bool color);
 	/* Nothing was captured, so no artifact is left (contract 12). NULL: never so. */
 	bool (*empty)(const void *value);
+	/* What it did to the target beside its probes: stall_ms, residual_ns_per_launch. NULL: nothing. */
+	void (*effects)(void *state, struct xp_cost *cost);
 };
 
 /* Every inventory, sorted by name. */

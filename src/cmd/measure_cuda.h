@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a measurement with CUDA endpoints needs beside the host's: the agent in the target, its options, and what it says afterwards. */
+#ifndef XP_CMD_MEASURE_CUDA_H
+#define XP_CMD_MEASURE_CUDA_H
+
+#include "cmd/measure.h"
+#include "cmd/measure_finish.h"
+#include "collect/agent_exact.h"
+
+/* True when an endpoint of the plan is collected by the agent. */
+bool xp_plan_wants_agent(const struct xp_plan *plan);
+/*
+ * Chooses libcupti, brings the agent (said on stderr before, as warning CUPTI_AGENT_INJECTED after), fills the options for a capture. Every
+ * refusal that needs no change of the target comes first. *ret_stall_ms: the injection's stop; unset when the agent was there.
+ */
+int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64_t deadline_ms, struct xp_agent_options *ret_options,
+		    struct xp_opt_f64 *ret_stall_ms, struct xp_err *reterr);
+/* Accounts, facts and warnings of a finished capture into what the conclusion needs. window->cost gets stall and residual. */
+void xp_cuda_conclude(struct xp_session *session, const struct xp_agent_facts *facts, struct xp_opt_f64 injection_stall_ms,
+		      struct xp_window *window, struct xp_captured *captured);
+
+#endif
