@@ -82,7 +82,11 @@ int xp_inventory_output(const struct xp_session *session, struct xp_inventory_ru
 	if (strcmp(run->kind->name, "cpu_samples") != 0)
 		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--events-out does not go with this spec");
 	int rc = xp_output_choose(format, "folded", XP_TAKES_CPU_SAMPLES, &run->output, reterr);
-	return rc ? rc : xp_artifact_check_destination(run->events_out, reterr);
+	if (!rc)
+		rc = xp_artifact_check_destination(run->events_out, reterr);
+	if (rc || !run->output->blocked_suffix || !run->request.off_cpu)
+		return rc;
+	return xp_artifact_check_destination(xp_arena_fmt(session->arena, "%s%s", run->events_out, run->output->blocked_suffix), reterr);
 }
 
 static void warn_of_changes(struct xp_session *session, const struct xp_window *window)
@@ -140,13 +144,19 @@ static int write_artifact(struct state *s, struct xp_err *reterr)
 static int write_output(struct state *s, struct xp_err *reterr)
 {
 	const struct xp_output_input input = { .session_id = s->session->session_id, .record = s->run->kind->record, .value = s->value };
+	const struct xp_output *output = s->run->output;
 	struct xp_artifact unused;
 	struct xp_artifact_file *file;
 
-	if (!s->run->output)
+	if (!output)
 		return 0;
 	int rc = xp_artifact_open(s->run->events_out, &file, reterr);
-	return rc ? rc : xp_output_file(s->run->output, &input, file, s->session->arena, &unused, reterr);
+	if (!rc)
+		rc = xp_output_file(output, &input, file, s->session->arena, &unused, reterr);
+	if (rc || !output->write_blocked || !s->run->request.off_cpu)
+		return rc;
+	rc = xp_artifact_open(xp_arena_fmt(s->session->arena, "%s%s", s->run->events_out, output->blocked_suffix), &file, reterr);
+	return rc ? rc : xp_output_blocked_file(output, &input, file, s->session->arena, reterr);
 }
 
 static int write_files(struct state *s, struct xp_err *reterr)

@@ -44,8 +44,6 @@ int xp_measure_cpu_spec(struct xp_session *session, const json_t *document, stru
 
 	if (!rc)
 		rc = xp_cpu_spec_read(document, session->arena, &spec, reterr);
-	if (!rc)
-		rc = xp_inventory_output(session, &run, reterr);
 	if (rc)
 		return rc;
 	run.target = spec.target;
@@ -63,5 +61,7 @@ int xp_measure_cpu_spec(struct xp_session *session, const json_t *document, stru
 		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
 	};
 	rc = xp_inventory_threads(spec.threads, session->arena, &run.request, reterr);
+	if (!rc)
+		rc = xp_inventory_output(session, &run, reterr);
 	return rc ? rc : xp_inventory_measure(session, &run, reterr);
 }

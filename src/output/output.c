@@ -55,16 +55,23 @@ int xp_output_check_stop(const struct xp_output_input *input, uint64_t index, st
 		       (unsigned long long)xp_store_count(input->store));
 }
 
-int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
-		   struct xp_arena *arena, struct xp_artifact *ret_artifact, struct xp_err *reterr)
+static int write_file(int (*write)(const struct xp_output_input *input, const struct xp_sink *sink, struct xp_err *reterr),
+		      const struct xp_output_input *input, struct xp_artifact_file *file, struct xp_arena *arena,
+		      struct xp_artifact *ret_artifact, struct xp_err *reterr)
 {
 	xp_auto(xp_artifact_close) struct xp_artifact_file *owned = file;
 	struct xp_sink sink = xp_artifact_sink(owned);
-	struct xp_artifact artifact;
-	int rc = output->write(input, &sink, reterr);
+	int rc = write(input, &sink, reterr);
 
-	if (!rc)
-		rc = xp_artifact_commit(owned, arena, &artifact, reterr);
+	return rc ? rc : xp_artifact_commit(owned, arena, ret_artifact, reterr);
+}
+
+int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
+		   struct xp_arena *arena, struct xp_artifact *ret_artifact, struct xp_err *reterr)
+{
+	struct xp_artifact artifact;
+	int rc = write_file(output->write, input, file, arena, &artifact, reterr);
+
 	if (rc)
 		return rc;
 	artifact.format = output->name;
@@ -72,4 +79,12 @@ int xp_output_file(const struct xp_output *output, const struct xp_output_input 
 		artifact.event_count = (struct xp_opt_u64)XP_SOME(xp_store_count(input->store));
 	*ret_artifact = artifact;
 	return 0;
+}
+
+int xp_output_blocked_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
+			   struct xp_arena *arena, struct xp_err *reterr)
+{
+	struct xp_artifact unused;
+
+	return write_file(output->write_blocked, input, file, arena, &unused, reterr);
 }

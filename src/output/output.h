@@ -23,6 +23,9 @@ struct xp_output {
 	unsigned takes;	    /* enum xp_output_takes */
 	bool counts_events; /* evidence.artifact.event_count is told */
 	int (*write)(const struct xp_output_input *input, const struct xp_sink *sink, struct xp_err *reterr);
+	/* A second file for blocked stacks, under the first one's path with this suffix; NULL: they are in the first one. */
+	const char *blocked_suffix;
+	int (*write_blocked)(const struct xp_output_input *input, const struct xp_sink *sink, struct xp_err *reterr);
 };
 
 /* Every format, sorted by name. */
@@ -40,5 +43,8 @@ int xp_output_check_stop(const struct xp_output_input *input, uint64_t index, st
 /* Writes and commits. Takes file in every case. */
 int xp_output_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
 		   struct xp_arena *arena, struct xp_artifact *ret_artifact, struct xp_err *reterr);
+/* The same for the second file. */
+int xp_output_blocked_file(const struct xp_output *output, const struct xp_output_input *input, struct xp_artifact_file *file,
+			   struct xp_arena *arena, struct xp_err *reterr);
 
 #endif

@@ -104,6 +104,10 @@ void xp_cpu_samples_report(const void *value, struct xp_text *out, bool color)
 	stacks(s, out, color);
 	functions(s, out, color);
 	threads(s, out);
+	if (s->off_cpu) {
+		xp_text_char(out, '\n');
+		xp_report_off_cpu(s->off_cpu, out, color);
+	}
 	xp_report_quality(&s->quality, out, color);
 	xp_report_cost(s->head.cost, out, color);
 	xp_report_further_warnings(s->head.warnings, s->head.n_warnings, &s->quality, out, color);

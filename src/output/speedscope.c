@@ -28,8 +28,11 @@ static uint64_t number_of(struct numbering *numbering, const struct xp_frame *fr
 	return *at;
 }
 
-static void number_all(struct numbering *numbering, const struct xp_cpu_inventory *inventory)
+static void number_all(struct numbering *numbering, const struct xp_cpu_inventory *inventory, const struct xp_off_cpu_value *blocked)
 {
+	for (size_t i = 0; blocked && i < blocked->n_groups; i++)
+		for (size_t f = 0; f < blocked->groups[i].n_frames; f++)
+			number_of(numbering, blocked->groups[i].frames[f]);
 	for (size_t i = 0; i < inventory->n_stack_groups; i++)
 		for (size_t f = 0; f < inventory->stack_groups[i].n_frames; f++)
 			number_of(numbering, inventory->stack_groups[i].frames[f]);
@@ -115,8 +118,41 @@ static void put_profile(struct xp_json *json, struct numbering *numbering, const
 	xp_json_end(json, '}');
 }
 
+/* Blocked stacks of all threads, us; blocks without a stack have no frame to show. */
+static void put_blocked(struct xp_json *json, struct numbering *numbering, const struct xp_off_cpu_value *blocked)
+{
+	uint64_t total = 0;
+
+	xp_json_begin(json, '{');
+	put_text(json, "type", "sampled");
+	put_text(json, "name", "blocked");
+	put_text(json, "unit", "microseconds");
+	xp_json_key(json, "startValue");
+	xp_json_u64(json, 0);
+	xp_json_key(json, "samples");
+	xp_json_begin(json, '[');
+	for (size_t i = 0; i < blocked->n_groups; i++) {
+		xp_json_begin(json, '[');
+		for (size_t f = blocked->groups[i].n_frames; f > 0; f--)
+			xp_json_u64(json, number_of(numbering, blocked->groups[i].frames[f - 1]));
+		xp_json_end(json, ']');
+	}
+	xp_json_end(json, ']');
+	xp_json_key(json, "weights");
+	xp_json_begin(json, '[');
+	for (size_t i = 0; i < blocked->n_groups; i++) {
+		xp_json_u64(json, blocked->groups[i].total_ns / 1000);
+		total += blocked->groups[i].total_ns / 1000;
+	}
+	xp_json_end(json, ']');
+	xp_json_key(json, "endValue");
+	xp_json_u64(json, total);
+	xp_json_end(json, '}');
+}
+
 /* Patterns in the order of their largest group. */
-static void put_profiles(struct xp_json *json, struct numbering *numbering, const struct xp_cpu_inventory *inventory)
+static void put_profiles(struct xp_json *json, struct numbering *numbering, const struct xp_cpu_inventory *inventory,
+			 const struct xp_off_cpu_value *blocked)
 {
 	xp_json_key(json, "profiles");
 	xp_json_begin(json, '[');
@@ -129,6 +165,8 @@ static void put_profiles(struct xp_json *json, struct numbering *numbering, cons
 		if (first == i)
 			put_profile(json, numbering, inventory, pattern);
 	}
+	if (blocked)
+		put_blocked(json, numbering, blocked);
 	xp_json_end(json, ']');
 }
 
@@ -136,17 +174,21 @@ static int write_speedscope(const struct xp_output_input *input, const struct xp
 {
 	const struct xp_cpu_samples *value = input->value;
 	xp_auto(xp_arena_free) struct xp_arena *work = xp_arena_new();
-	struct numbering numbering = { .frames = xp_arena_array(work, const struct xp_frame *, value->n_frames + 1) };
+	size_t n = value->n_frames;
+
+	for (size_t i = 0; value->off_cpu && i < value->off_cpu->n_groups; i++)
+		n += value->off_cpu->groups[i].n_frames;
+	struct numbering numbering = { .frames = xp_arena_array(work, const struct xp_frame *, n + 1) };
 	xp_auto_builder text = { 0 };
 	struct xp_json json = { .out = &text };
 
-	number_all(&numbering, &value->inventory);
+	number_all(&numbering, &value->inventory, value->off_cpu);
 	xp_json_begin(&json, '{');
 	put_text(&json, "$schema", schema);
 	put_text(&json, "name", value->inventory.name ? value->inventory.name : input->session_id);
 	put_text(&json, "exporter", "xprobe");
 	put_frames(&json, &numbering);
-	put_profiles(&json, &numbering, &value->inventory);
+	put_profiles(&json, &numbering, &value->inventory, value->off_cpu);
 	xp_json_end(&json, '}');
 	xp_text_char(&text, '\n');
 	xp_map_done(&numbering.of);

@@ -174,7 +174,7 @@ def read_speedscope(path):
     assert doc["$schema"] == "https://www.speedscope.app/file-format-schema.json", doc["$schema"]
     frames = doc["shared"]["frames"]
     for profile in doc["profiles"]:
-        assert profile["type"] == "sampled" and profile["unit"] == "none" and profile["startValue"] == 0, profile["type"]
+        assert profile["type"] == "sampled" and profile["unit"] in ("none", "microseconds") and profile["startValue"] == 0, profile["type"]
         assert len(profile["samples"]) == len(profile["weights"]) and sum(profile["weights"]) == profile["endValue"], profile["name"]
         assert all(0 <= number < len(frames) for stack in profile["samples"] for number in stack), profile["name"]
     return frames, doc["profiles"]
@@ -197,6 +197,24 @@ def test_formats():
                  "--format", "chrome", "--json")
         xp.fails("TRACE_EXPORT_FAILED", "measure", "--pid", target.pid, "--cpu-sample", "--duration-ms", 100, "--events-out",
                  folder / "none" / "x", "--json")
+
+
+def test_blocked_stacks_beside():
+    """--off-cpu: a second folded file in us, an extra speedscope profile, and waits in the report."""
+    folder = pathlib.Path(xp.scratch())
+    with xp.sleeper() as target:
+        time.sleep(0.2)
+        doc = full(target.pid, "--off-cpu", "--events-out", folder / "idle", duration=400)
+        assert doc["off_cpu"]["groups"][0]["open_at_end"] == 1, doc["off_cpu"]
+        blocked = read_folded(folder / "idle.offcpu")
+        assert read_folded(folder / "idle") == {}, "an idle process has no CPU samples"
+        assert abs(sum(blocked.values()) - doc["collection"]["window_ns"] / 1000) < 20000, blocked
+        full(target.pid, "--off-cpu", "--events-out", folder / "idle.json", "--format", "speedscope", duration=400)
+        _, profiles = read_speedscope(folder / "idle.json")
+        assert [(profile["name"], profile["unit"]) for profile in profiles] == [("blocked", "microseconds")], profiles
+        text = xp.run("measure", "--pid", target.pid, "--cpu-sample", "--off-cpu", "--duration-ms", 300, "--human", text=True).out.decode()
+        assert "blocked" in text and "clock_nanosleep" in text, text
+        xp.fails("INVALID_ARGUMENT", "measure", "--pid", target.pid, "--cpu-sample", "--min-block-us", 100, "--duration-ms", 100, "--json")
 
 
 def test_bounds_reached():
