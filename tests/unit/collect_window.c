@@ -136,7 +136,7 @@ static void signal_before_the_window_arms_nothing(void **state)
 
 static void steps_back_behind_the_capture(void **state)
 {
-	assert_int_equal(getpriority(PRIO_PROCESS, 0), 19);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), 10);
 }
 
 int main(void)
