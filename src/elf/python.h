@@ -55,8 +55,9 @@ bool xp_python_is_handler(const struct xp_python *python, const char *symbol, co
 bool xp_python_is_plumbing(const struct xp_python *python, const char *symbol, const char *module_path);
 /*
  * Frames of a thread that is known not to run (blocked): read from outside, leaf first. The caller checks that the thread did not run
- * meanwhile. Returns the number of frames, at most max.
+ * meanwhile. sp, its stack pointer, tells whose frames a sub-interpreter's are (up to 3.12); 0: not known. Returns the number of frames, at
+ * most max.
  */
-size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, struct xp_rec_python_frame *ret_frames, size_t max);
+size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, uint64_t sp, struct xp_rec_python_frame *ret_frames, size_t max);
 
 #endif

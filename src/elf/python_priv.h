@@ -97,7 +97,7 @@ bool xp_python_frame_peek(const struct xp_python *python, uint64_t address, stru
 /* Calls `fn` for each thread state until it returns false; false when a list is damaged or longer than its bound. */
 bool xp_python_each_thread(const struct xp_python *python, bool (*fn)(uint64_t interp, uint64_t tstate, void *arg), void *arg);
 /* python_threads.c: the state of a thread, by its id as xprobe sees it; 0: it has none, or no way leads there. */
-uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid);
+uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid, uint64_t sp);
 /* python_code.c: by its type, which is learned from the type's name when the file exports none. */
 bool xp_python_is_code(struct xp_python *python, uint64_t address);
 

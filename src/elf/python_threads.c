@@ -11,6 +11,8 @@ enum { GLIBC_TID = 720, PTHREAD_BYTES = 2048, PTHREADS_MAX = 64, STATUS_BYTES = 
 struct wanted {
 	struct xp_python *python;
 	uint32_t tid;	 /* as the target's own PID namespace numbers it */
+	uint64_t sp;	 /* 0: not known */
+	uint64_t pthread; /* of the thread, once a state tells it */
 	uint64_t tstate; /* 0: not found */
 };
 
@@ -131,21 +133,59 @@ static bool learn_place(struct xp_python *python)
 	return false;
 }
 
-/* The id that CPython keeps (3.11 and newer) is stale in a child that C code forked; the C library's is not. */
-uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid)
+/* Does the evaluation of this state lie on the thread's stack? Only the first thread's stack lies above its thread control block. */
+static bool runs_on_stack(uint64_t interp, uint64_t tstate, void *arg)
 {
-	struct wanted wanted = { .python = python };
+	struct wanted *wanted = arg;
+	uint64_t cframe;
 
-	if (!inner_tid(python, tid, &wanted.tid))
+	if (!xp_python_peek_word(wanted->python, tstate + wanted->python->layout.tstate_frame, &cframe) || cframe < wanted->sp ||
+	    (wanted->pthread > wanted->sp && cframe > wanted->pthread))
+		return true;
+	return take_state(wanted, tstate);
+}
+
+/*
+ * Up to 3.12, run_string of a sub-interpreter borrows the state of the thread that made the interpreter: ids tell the wrong thread. From
+ * 3.11 on the state's _PyCFrame, a local of the evaluation loop, tells the right one. Before, the main interpreter's states alone do.
+ */
+static uint64_t look_by_stack(struct wanted *wanted, uint64_t tstate)
+{
+	const struct xp_python *python = wanted->python;
+
+	wanted->tstate = 0;
+	if (!wanted->sp || !xp_python_peek_word(python, tstate + python->layout.tstate_thread_id, &wanted->pthread))
 		return 0;
+	xp_python_each_thread(python, runs_on_stack, wanted);
+	return wanted->tstate;
+}
+
+static uint64_t look_by_id(struct wanted *wanted)
+{
+	struct xp_python *python = wanted->python;
+
 	if (python->layout.tstate_native_id) {
-		xp_python_each_thread(python, has_native_id, &wanted);
-		if (wanted.tstate)
-			return wanted.tstate;
+		xp_python_each_thread(python, has_native_id, wanted);
+		if (wanted->tstate)
+			return wanted->tstate;
 	}
 	if (!python->pthread_known)
 		python->pthread_known = learn_place(python);
 	if (python->pthread_known)
-		xp_python_each_thread(python, has_pthread, &wanted);
-	return wanted.tstate;
+		xp_python_each_thread(python, has_pthread, wanted);
+	return wanted->tstate;
+}
+
+/* The id that CPython keeps (3.11 and newer) is stale in a child that C code forked; the C library's is not. */
+uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid, uint64_t sp)
+{
+	struct wanted wanted = { .python = python, .sp = sp };
+	uint64_t first = 0, others = 0;
+
+	if (!inner_tid(python, tid, &wanted.tid) || !look_by_id(&wanted) || !python->layout.has_cframe)
+		return wanted.tstate;
+	if (!xp_python_peek_word(python, python->layout.runtime + python->layout.interpreters_head, &first) || !first ||
+	    !xp_python_peek_word(python, first + python->layout.interp_next, &others))
+		return 0;
+	return others ? look_by_stack(&wanted, wanted.tstate) : wanted.tstate;
 }

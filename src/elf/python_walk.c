@@ -79,25 +79,27 @@ bool xp_python_each_thread(const struct xp_python *python, bool (*fn)(uint64_t i
 {
 	size_t left = XP_PYTHON_THREADS_MAX;
 	bool stopped = false;
-	uint64_t interp;
+	uint64_t interp, next;
 
 	if (!xp_python_peek_word(python, python->layout.runtime + python->layout.interpreters_head, &interp))
 		return false;
 	for (size_t i = 0; interp; i++) {
-		if (i == XP_PYTHON_INTERPRETERS_MAX || !each_of(python, interp, &left, &stopped, fn, arg))
+		if (i == XP_PYTHON_INTERPRETERS_MAX || !xp_python_peek_word(python, interp + python->layout.interp_next, &next))
+			return false;
+		/* Before 3.11 nothing tells who runs a sub-interpreter's code: the main interpreter, the last of the list, is all. */
+		if ((python->layout.has_owner || !next) && !each_of(python, interp, &left, &stopped, fn, arg))
 			return false;
 		if (stopped)
 			return true;
-		if (!xp_python_peek_word(python, interp + python->layout.interp_next, &interp))
-			return false;
+		interp = next;
 	}
 	return true;
 }
 
-size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, struct xp_rec_python_frame *ret_frames, size_t max)
+size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, uint64_t sp, struct xp_rec_python_frame *ret_frames, size_t max)
 {
 	struct xp_python_raw raw;
-	uint64_t tstate = python->status == XP_PYTHON_ACTIVE ? xp_python_thread_state(python, tid) : 0;
+	uint64_t tstate = python->status == XP_PYTHON_ACTIVE ? xp_python_thread_state(python, tid, sp) : 0;
 	uint64_t address = tstate ? xp_python_first_frame(python, tstate) : 0;
 	size_t n = 0;
 

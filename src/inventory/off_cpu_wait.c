@@ -99,7 +99,8 @@ static bool take_stack(const struct xp_off_cpu_wait *wait, const struct xp_sched
 	if (!read_registers(target, thread->tid, &record->head))
 		return false;
 	if (python && xp_python_status(python) == XP_PYTHON_ACTIVE) {
-		record->head.n_python = (uint16_t)xp_python_walk_blocked(python, thread->tid, frames, XP_PYTHON_FRAMES_MAX);
+		record->head.n_python =
+			(uint16_t)xp_python_walk_blocked(python, thread->tid, record->head.sp, frames, XP_PYTHON_FRAMES_MAX);
 		record->head.python = !record->head.n_python			      ? XP_PYTHON_NONE
 				      : record->head.n_python == XP_PYTHON_FRAMES_MAX ? XP_PYTHON_DEEP
 										      : XP_PYTHON_WHOLE;

@@ -56,7 +56,7 @@ static void merge(struct xp_target *target, struct xp_python *python, const stru
 	assert_int_equal(xp_unwinder_new(target, &unwinder, &err), 0);
 	xp_unwind(unwinder, &taken->regs, &stack, FRAMES_MAX, &unwound);
 	assert_int_equal(xp_symbolize(symbolizer, pcs, unwound.n, native, &err), 0);
-	size_t n = xp_python_walk_blocked(python, xp_target_pid(target), records, FRAMES_MAX);
+	size_t n = xp_python_walk_blocked(python, xp_target_pid(target), taken->regs.sp, records, FRAMES_MAX);
 	assert_true(xp_python_frames_read(python, records, n, frames));
 	struct xp_stack_parts parts = { .native = native, .n_native = unwound.n, .end = unwound.end, .python = frames, .n_python = n };
 	ret_merged->n = xp_stack_merge(python, &parts, ret_merged->at, FRAMES_MAX, &cut);

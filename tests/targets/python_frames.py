@@ -147,14 +147,18 @@ inside_sub()
 """
 
 
-def use_subinterpreter():
+def sub_interpreters():
+    """Two: one that the thread makes which runs it, and one that this thread makes for another."""
     try:
         import _interpreters as interpreters
         run = interpreters.exec
     except ImportError:
         import _xxsubinterpreters as interpreters
         run = interpreters.run_string
-    run(interpreters.create(), SUB)
+    # Before 3.11 nothing tells whose these frames are: they must be nowhere.
+    source = SUB if sys.version_info >= (3, 11) else "import time; time.sleep(10000)"
+    made_here = interpreters.create()
+    return [lambda: run(interpreters.create(), source), lambda: run(made_here, source)]
 
 
 WORK = [
@@ -173,7 +177,8 @@ WORK = [
 def main():
     threads = [threading.Thread(target=work, daemon=True) for work in WORK]
     if "--sub" in sys.argv:
-        threading.Thread(target=use_subinterpreter, daemon=True).start()
+        for work in sub_interpreters():
+            threading.Thread(target=work, daemon=True).start()
     for thread in threads:
         thread.start()
     time.sleep(1)
