@@ -5,6 +5,7 @@
 #include "cmd/measure_cuda.h"
 #include "cmd/measure_finish.h"
 #include "collect/exact.h"
+#include "output/output.h"
 #include "plan/graph.h"
 
 static void close_target(void *target)
@@ -22,8 +23,14 @@ static void free_folder(void *folder)
 	xp_artifact_folder_free(folder);
 }
 
+/* Before anything is attached: the format is one of events, and the file can be made. */
 static int check_destination(const struct xp_measure_request *request, struct xp_err *reterr)
 {
+	const struct xp_output *output;
+	int rc = xp_output_choose(request->format, "jsonl", XP_TAKES_EVENTS, &output, reterr);
+
+	if (rc)
+		return rc;
 	return request->events_out ? xp_artifact_check_destination(request->events_out, reterr) : xp_artifact_folder_check(reterr);
 }
 

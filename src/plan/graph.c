@@ -96,7 +96,8 @@ static int resolve(struct xp_graph *graph, struct xp_graph_endpoint *endpoint, c
 		xp_graph_add_issue(graph, XP_SCOPE_ENDPOINT, endpoint->name, XP_GRAPH_RESOLUTION, &err);
 		return 0;
 	}
-	endpoint->resolved = !is_function(&plan->endpoints[endpoint->index]) || plan->endpoints[endpoint->index].resolved;
+	/* A function whose probe was refused has no place in the file. */
+	endpoint->resolved = !plan->target || !is_function(&plan->endpoints[endpoint->index]) || plan->endpoints[endpoint->index].resolved;
 	for (size_t i = first; i < plan->n_issues; i++) {
 		endpoint->faulty = true;
 		add_known(graph, XP_SCOPE_ENDPOINT, endpoint->name, XP_GRAPH_CAPABILITY, plan->issues[i].err);

@@ -270,6 +270,8 @@ def test_malformed_specs_are_errors():
                        lambda s: s["endpoints"].update({"in": 7}), lambda s: s["edges"][0].update(name=""), lambda s: s.update(schema_version="2.0")):
             for command in ("validate", "measure"):
                 xp.run(command, "--spec", xp.spec_file(changed(good, change)), exit=1, code="INVALID_EVENT_SELECTOR")
+        for format in ("folded", "speedscope"):  # before anything is attached
+            xp.run("measure", "--spec", xp.spec_file(good), "--events-out", xp.scratch() + "/out", "--format", format, exit=2, code="INVALID_ARGUMENT")
         good["target"]["process_start_time"] += 1
         for command in ("validate", "measure"):
             xp.run(command, "--spec", xp.spec_file(good), exit=3, code="TARGET_REUSED")

@@ -200,6 +200,14 @@ FUNCTION = ["--from", f"uprobe:{CALLER}:tick:entry", "--to", f"uprobe:{CALLER}:t
 BOUND = ["--duration-ms", 200]
 
 
+def graph_of(target, *pairs):
+    """A graph with one edge for each (start, end, policy)."""
+    ends = {f"{side}{i}": pair[k] for i, pair in enumerate(pairs) for k, side in enumerate(("from", "to"))}
+    edges = [{"name": f"edge{i}", "start": f"from{i}", "end": f"to{i}", "match_policy": pair[2].replace("-", "_")} for i, pair in enumerate(pairs)]
+    return {"schema_version": "3.0", "name": None, "target": target, "endpoints": ends, "edges": edges, "samples": None, "duration_ms": 200,
+            "timeout_ms": 10000, "max_events": 1000}
+
+
 def test_validate_and_the_error_of_measure_name_the_same_right():
     """Contract 15.3, and 5: what cannot run now is valid: false with the right in features, exit 0; measure ends with exit 4."""
     need_working_root()
@@ -214,6 +222,12 @@ def test_validate_and_the_error_of_measure_name_the_same_right():
             assert {key: details[key] for key in ("call", "errno", "object")} == {key: feature[key] for key in ("call", "errno", "object")}, details
             if len(what) > 1:
                 assert xp.ok("validate", "--spec", xp.spec_file(spec_of(target.identity(), *what[1::2])), **options)["valid"] is False
+        graph = graph_of(target.identity(), CALLS[1::2], FUNCTION[1::2])
+        checked = xp.ok("validate", "--spec", xp.spec_file(graph), **options)
+        assert checked["valid"] is False and not any(edge["valid"] for edge in checked["edges"]), checked
+        assert {(one["scope"], one["name"], one["rule"], one["code"]) for one in checked["issues"]} == {
+            ("endpoint", name, "capability", "PERMISSION_DENIED") for name in ("from0", "to0", "from1", "to1")}, checked["issues"]
+        xp.run("measure", "--spec", xp.spec_file(graph), code="PERMISSION_DENIED", exit=4, **options)
         checked = xp.ok("validate", "--pid", target.pid, "--triage", **options)
         sources = {source["name"]: source for source in checked["sources"]}
         assert checked["valid"] and list(sources) == ["threads", "cgroup", "cpu_samples", "off_cpu", "syscalls", "gpu", "cuda_kernels", "cuda_copies"]

@@ -185,6 +185,20 @@ static void equal_selectors_are_one(void **state)
 	assert_true(graph.edges[1].faulty);
 }
 
+/* Found by the fuzzer: offline there is nothing to resolve, and the edge is planned all the same. */
+static void functions_need_no_target_to_be_planned(void **state)
+{
+	struct xp_named_text endpoints[] = { { "in", "uprobe:/srv/app:f:entry" }, { "out", "syscall:read:exit" } };
+	struct xp_graph_edge_spec edges[] = { { "e", "in", "out", XP_POLICY_FIRST_AFTER } };
+	struct xp_graph_spec spec = small;
+
+	spec.endpoints = endpoints;
+	spec.edges = edges;
+	struct xp_graph graph = planned(&spec);
+	assert_int_equal(graph.n_issues, 0);
+	assert_int_equal(graph.plan->n_edges, 1);
+}
+
 static void an_edge_is_named_in_the_error(void **state)
 {
 	struct xp_graph_edge_spec edges[] = { { "wrong", "in", "out", XP_POLICY_STACK_NESTED } };
@@ -325,6 +339,7 @@ int main(void)
 		cmocka_unit_test(no_endpoints_and_no_edges),
 		cmocka_unit_test(every_bound_is_told),
 		cmocka_unit_test(equal_selectors_are_one),
+		cmocka_unit_test(functions_need_no_target_to_be_planned),
 		cmocka_unit_test(an_edge_is_named_in_the_error),
 		cmocka_unit_test(codes_of_edges_have_their_rules),
 		cmocka_unit_test(equal_filters_count_once),
