@@ -274,8 +274,8 @@ void xp_agent_record(const uint8_t *record)
 		counters->outside++;
 		return;
 	}
-	if (activity.kind == XP_CAPTURE_KERNEL_START && activity.name)
-		name = xp_agent_name(activity.name, &names, &complete);
+	if (activity.kind == XP_CAPTURE_KERNEL_START)
+		name = xp_agent_name(activity.name ? activity.name : "", &names, &complete);
 	start = wanted(&activity, activity.kind, names);
 	end = xp_agent.exact && wanted(&activity, activity.kind + 1, names);
 	activity.flags |= complete ? XP_CAPTURE_NAME_COMPLETE : 0;

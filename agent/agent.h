@@ -51,8 +51,22 @@ extern struct agent xp_agent;
 /* life.c */
 uint64_t xp_agent_now(void);
 void xp_agent_exit(void); /* exit handler */
-bool xp_agent_is_live(void);
-bool xp_agent_on_own_thread(void);
+/* pthread_self without a call: the thread block's address, which lies in the block (x86-64 ABI). */
+static inline pthread_t xp_agent_self(void)
+{
+	pthread_t self;
+
+	__asm__("mov %%fs:0x10, %0" : "=r"(self));
+	return self;
+}
+static inline bool xp_agent_on_own_thread(void)
+{
+	return xp_agent_self() == xp_agent.thread;
+}
+static inline bool xp_agent_is_live(void)
+{
+	return xp_agent.live && *xp_agent.live == AGENT_LIVE;
+}
 uint32_t xp_agent_tid(void);
 /* Zeroed private memory, or NULL. */
 void *xp_agent_map(size_t bytes);

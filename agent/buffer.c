@@ -88,15 +88,19 @@ void xp_agent_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, s
 		syscall(SYS_futex, &xp_agent.control->word.sequence, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* Marked once as a call into CUPTI, not once a record. */
 static uint64_t parse(uint32_t index)
 {
 	uint8_t *record = NULL;
 	uint64_t n = 0;
 
-	while (!XP_AGENT_CALL(next_record(buffer_at(index), xp_agent.buffers.valid[index], &record)) && record) {
+	__atomic_store_n(&xp_agent.in_cupti, true, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&xp_agent.exiting, __ATOMIC_SEQ_CST) &&
+	       !xp_agent.cupti.next_record(buffer_at(index), xp_agent.buffers.valid[index], &record) && record) {
 		xp_agent_record(record);
 		n++;
 	}
+	__atomic_store_n(&xp_agent.in_cupti, false, __ATOMIC_SEQ_CST);
 	return n;
 }
 

@@ -14,7 +14,7 @@ enum { STATE_BITS = 8, GENERATION_BITS = 24 };
 static struct shard *my_shard(void)
 {
 	/* Thread blocks lie a stack apart, so neighbours differ in these bits. */
-	return &xp_agent.shards[((uintptr_t)pthread_self() >> 12) % AGENT_SHARDS];
+	return &xp_agent.shards[((uintptr_t)xp_agent_self() >> 12) % AGENT_SHARDS];
 }
 
 static void count(uint64_t *counter)
@@ -94,7 +94,7 @@ static void launch_enter(const struct capture_view *view, uint8_t want, const st
 	struct shard *shard = my_shard();
 	struct launch *launch = slot_of(data->correlation_id);
 	uint64_t key = launch_key(data->correlation_id, view->generation);
-	uint64_t first = 0;
+	__u64 first = 0;
 
 	if (__atomic_load_n(&launch->key, __ATOMIC_RELAXED) >> STATE_BITS == key >> STATE_BITS)
 		count(&shard->duplicates);
@@ -160,6 +160,38 @@ static bool in_window(uint64_t now_ns)
 	return open_ns && now_ns >= open_ns && (!close_ns || now_ns < close_ns);
 }
 
+static void on_entry(const struct capture_view *view, uint8_t want, uint64_t mark, uint32_t domain, uint32_t cbid,
+		     const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = xp_agent_now();
+	bool inside = in_window(now_ns);
+
+	*data->correlation_data = inside ? mark : 0;
+	if (want & WANT_LAUNCH && !__atomic_load_n(&view->no_launches, __ATOMIC_RELAXED))
+		launch_enter(view, want, data, now_ns, inside);
+	if (inside && want & WANT_ENTRY)
+		put_record(view, XP_CAPTURE_API_ENTRY, domain, cbid, data, now_ns);
+}
+
+/* The clock is read only where the exit itself is wanted: most calls are there to be counted. */
+static void on_exit_of(const struct capture_view *view, uint8_t want, uint64_t mark, uint32_t domain, uint32_t cbid,
+		       const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = want & WANT_EXIT ? xp_agent_now() : 0;
+
+	if (want & WANT_INSTANTIATE && data->result && !*(const int *)data->result)
+		note_exec(data);
+	if (*data->correlation_data != mark) {
+		if (now_ns && in_window(now_ns))
+			count(&my_shard()->late_exits);
+		return;
+	}
+	if (want & WANT_LAUNCH)
+		launch_exit(view, data);
+	if (now_ns && in_window(now_ns))
+		put_record(view, XP_CAPTURE_API_EXIT, domain, cbid, data, now_ns);
+}
+
 /*
  * The user data is the capture's generation: a callback that cuptiUnsubscribe overtook finds another one, or none. The call's own cell
  * carries a mark from entry to exit, so that an exit whose entry an earlier capture saw, or none, is not taken for one of ours.
@@ -168,7 +200,7 @@ void xp_agent_callback(void *user, uint32_t domain, uint32_t cbid, const void *c
 {
 	const struct cupti_callback_data *data = call;
 	const struct capture_view *view = &xp_agent.view;
-	uint64_t mark, now_ns;
+	uint64_t mark;
 	uint8_t want;
 
 	if (!xp_agent_is_live() || xp_agent_on_own_thread() || domain - 1 > 1 || cbid >= AGENT_CBIDS ||
@@ -177,28 +209,10 @@ void xp_agent_callback(void *user, uint32_t domain, uint32_t cbid, const void *c
 	want = view->want[domain - 1][cbid];
 	mark = view->generation << 32 | domain << 16 | cbid;
 	count(&my_shard()->callbacks);
-	now_ns = xp_agent_now();
-	if (data->site == CUPTI_SITE_ENTER) {
-		bool inside = in_window(now_ns);
-
-		*data->correlation_data = inside ? mark : 0;
-		if (want & WANT_LAUNCH && !__atomic_load_n(&view->no_launches, __ATOMIC_RELAXED))
-			launch_enter(view, want, data, now_ns, inside);
-		if (inside && want & WANT_ENTRY)
-			put_record(view, XP_CAPTURE_API_ENTRY, domain, cbid, data, now_ns);
-		return;
-	}
-	if (want & WANT_INSTANTIATE && data->result && !*(const int *)data->result)
-		note_exec(data);
-	if (*data->correlation_data != mark) {
-		if (want & WANT_EXIT && in_window(now_ns))
-			count(&my_shard()->late_exits);
-		return;
-	}
-	if (want & WANT_LAUNCH)
-		launch_exit(view, data);
-	if (want & WANT_EXIT && in_window(now_ns))
-		put_record(view, XP_CAPTURE_API_EXIT, domain, cbid, data, now_ns);
+	if (data->site == CUPTI_SITE_ENTER)
+		on_entry(view, want, mark, domain, cbid, data);
+	else
+		on_exit_of(view, want, mark, domain, cbid, data);
 }
 
 void xp_agent_sum_shards(struct xp_agent_counters *counters)

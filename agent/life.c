@@ -37,21 +37,11 @@ void xp_agent_sleep_ms(unsigned ms)
 	nanosleep(&time, NULL);
 }
 
-bool xp_agent_is_live(void)
-{
-	return xp_agent.live && *xp_agent.live == AGENT_LIVE;
-}
-
-bool xp_agent_on_own_thread(void)
-{
-	return pthread_self() == xp_agent.thread;
-}
-
 static uint32_t tid_by_offset(unsigned offset)
 {
 	uint32_t tid;
 
-	memcpy(&tid, (const char *)pthread_self() + offset, sizeof(tid));
+	memcpy(&tid, (const char *)xp_agent_self() + offset, sizeof(tid));
 	return tid;
 }
 

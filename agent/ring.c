@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 100 };
 bool xp_agent_ring_put(const struct xp_agent_slot *slot)
 {
 	struct xp_agent_control *control = xp_agent.control;
-	uint64_t head = __atomic_load_n(&control->head, __ATOMIC_RELAXED);
+	__u64 head = __atomic_load_n(&control->head, __ATOMIC_RELAXED);
 	struct xp_agent_slot *place;
 
 	do {

@@ -18,6 +18,8 @@ enum {
 	N_RUNTIME = sizeof(runtime_launches) / sizeof(runtime_launches[0])
 };
 
+enum { MOST_UNKNOWN = 512 }; /* in a row: the end of a domain's ids */
+
 static bool holds(const uint16_t *ids, unsigned n, uint32_t cbid)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -71,15 +73,17 @@ static uint32_t look_at(uint32_t domain, uint32_t cbid, const char *name)
 	return satisfied;
 }
 
+/* Ids are dense; how many there are depends on the version. */
 static uint32_t look_at_domain(uint32_t domain)
 {
-	uint32_t satisfied = 0;
+	uint32_t satisfied = 0, unknown = 0;
 
-	for (uint32_t cbid = 1; cbid < AGENT_CBIDS; cbid++) {
+	for (uint32_t cbid = 1; cbid < AGENT_CBIDS && unknown < MOST_UNKNOWN; cbid++) {
 		const char *name = NULL;
+		bool known = !XP_AGENT_CALL(callback_name(domain, cbid, &name)) && name;
 
-		if (!XP_AGENT_CALL(callback_name(domain, cbid, &name)) && name)
-			satisfied |= look_at(domain, cbid, name);
+		satisfied |= known ? look_at(domain, cbid, name) : 0;
+		unknown = known ? 0 : unknown + 1;
 	}
 	return satisfied;
 }

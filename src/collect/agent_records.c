@@ -28,7 +28,7 @@ static uint32_t bits_of(const struct xp_agent_exact *exact, const struct xp_capt
 		const struct xp_endpoint *endpoint = &exact->plan->endpoints[i];
 		uint32_t bit = 1u << i;
 
-		if (endpoint->type != (int)event->type)
+		if (endpoint->type != (enum xp_event_type)event->type)
 			continue;
 		if (!is_activity(record->event.kind))
 			bits |= name->apis[record->event.callback_domain] & bit;

@@ -121,7 +121,7 @@ void xp_agent_link_close(struct xp_agent_link *link)
 	if (link->token && xp_agent_link_state(link) == XP_AGENT_IDLE)
 		fallocate(link->fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, XP_AGENT_DATA_OFFSET, XP_AGENT_DATA_MAX);
 	if (link->token)
-		__atomic_compare_exchange_n(&link->control->lease.owner, &(uint64_t){ link->token }, 0, false, __ATOMIC_SEQ_CST,
+		__atomic_compare_exchange_n(&link->control->lease.owner, &(__u64){ link->token }, 0, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 	unmap_file(link);
 	free(link);
@@ -142,7 +142,7 @@ static int held_by_other(const struct xp_agent_lease *lease, struct xp_err *rete
 int xp_agent_link_acquire(struct xp_agent_link *link, const char *session, struct xp_err *reterr)
 {
 	struct xp_agent_lease *lease = &link->control->lease;
-	uint64_t owner = __atomic_load_n(&lease->owner, __ATOMIC_ACQUIRE), token = 0;
+	__u64 owner = __atomic_load_n(&lease->owner, __ATOMIC_ACQUIRE), token = 0;
 	bool fresh = owner && owner != link->token && now_ns() - __atomic_load_n(&lease->renewed_ns, __ATOMIC_RELAXED) < STALE_NS;
 
 	if (getrandom(&token, sizeof(token), 0) != sizeof(token) || !token)

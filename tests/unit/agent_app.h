@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "engine/agent_link.h"
+#include "engine/agent_link_priv.h"
 
 #define AGENT XP_BUILD_DIR "/libxprobe-agent.so"
 #define FAKE XP_BUILD_DIR "/tests/fake/"
@@ -126,6 +126,20 @@ static inline void start_app(struct app *app, int major)
 	assert_int_equal(tell(app, "cupti " FAKE "%d/libcupti.so.%d", major, major), 0);
 	assert_int_equal(tell(app, "agent " AGENT), 0);
 	connect_agent(app);
+}
+
+/* For a thread beside the tool's: returns a moment after the window opened, or after 10 s. */
+static inline void wait_window(struct app *app)
+{
+	struct xp_agent_link *look = NULL;
+	xp_auto_err err = { 0 };
+
+	if (xp_agent_link_open(app->target, &look, &err))
+		return;
+	for (unsigned i = 0; i < 10000 && !__atomic_load_n(&look->control->lease.open_ns, __ATOMIC_SEQ_CST); i++)
+		usleep(1000);
+	usleep(20000);
+	xp_agent_link_close(look);
 }
 
 static inline void end_app(struct app *app)

@@ -18,7 +18,6 @@ struct run {
 	struct xp_pairs pairs;
 	struct xp_err err;
 	const char *lines[4]; /* what the program does inside the window */
-	unsigned before_ms;
 };
 
 static void start_run(struct run *run, const char *from, const char *to, enum xp_policy_id policy)
@@ -26,7 +25,6 @@ static void start_run(struct run *run, const char *from, const char *to, enum xp
 	unsigned start, end;
 
 	memset(run, 0, sizeof(*run));
-	run->before_ms = 60;
 	start_app(&run->app, 13);
 	/* The collector opens a link of its own. */
 	xp_agent_link_close(run->app.link);
@@ -43,7 +41,8 @@ static void *work(void *arg)
 {
 	struct run *run = arg;
 
-	usleep(run->before_ms * 1000);
+	if (run->lines[0])
+		wait_window(&run->app);
 	for (unsigned i = 0; i < 4 && run->lines[i]; i++) {
 		fprintf(run->app.to, "%s\n", run->lines[i]);
 		fflush(run->app.to);
