@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Profiles the bundled slow server in two commands, the way xprobe is meant to be used on a process that nobody has looked into. In: build/.
-# Out: two human reports, each behind one line that explains it. Leaves nothing running and nothing on disk.
+# Profiles the bundled slow server in two commands, the way xprobe is meant to be used on a process that nobody has looked into, and a slow
+# Python program in one. In: build/. Out: three human reports, each behind one line that explains it. Leaves nothing running and nothing on disk.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
@@ -20,6 +20,15 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/
 show() { # a command as a reader would type it, then its report
 	printf '$ %s\n\n' "${*/$scratch/\$TMPDIR}"
 	"$@" --human
+}
+
+show_python() {
+	python3 demo/report.py 60 &
+	pids+=("$!")
+	sleep 1
+	say "3. The shop's nightly report (pid $!, Python) takes a whole CPU. Which line is it?"
+	show $xprobe measure --pid $! --triage --duration-ms 1000
+	say "Nearly all of it is one line of also_bought() in demo/report.py: it searches a list where a set would know."
 }
 
 socket=xprobe-demo-$$
@@ -50,8 +59,10 @@ for index in glob.glob(sys.argv[1] + "/xprobe-*/triage.json"):
         print(spec["path"])' "$scratch")
 if [ -z "$next" ]; then
 	say "No finding came with a measurement: its sources were not to be had here (see the lines under \"not told\"). As root there is a second step."
+	show_python
 	exit 0
 fi
 say "2. The best finding comes with a measurement that is ready to run. Every call is timed, none is sampled:"
 show $xprobe measure --spec "$next"
 say "The server waits for its permission service: most answers take 2 to 5 ms, one user in thirty-one 25 ms. See authorize() in demo/server.c."
+show_python

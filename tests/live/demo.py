@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo finds the slow call of its server, as root and without, and leaves neither a process nor a file."""
+"""The demo finds the slow call of its server and the slow line of its Python program, as root and without, and leaves neither a process nor a file."""
 import os
 import pathlib
 import subprocess
@@ -34,6 +34,8 @@ def test_as_root_the_slow_call_is_found_and_measured():
     xp.need_bpf()
     text = run_demo()
     assert "syscall_blocked" in text and "syscall:recvfrom:exit" in text and "p99" in text, text
+    line = next(i for i, line in enumerate((xp.SOURCE / "demo/report.py").read_text().splitlines(), 1) if "not in seen" in line)
+    assert f"also_bought (report.py:{line})" in text, text
 
 
 def test_without_rights_it_says_what_is_missing_and_still_tells_the_threads():
