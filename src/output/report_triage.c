@@ -278,10 +278,12 @@ static void finding_lines(const struct xp_finding *finding, struct xp_text *out,
 	xp_human_wrap(out, finding->message, INDENT, INDENT);
 	xp_text_char(out, '\n');
 	evidence_line(finding, out);
-	stack_line(finding, out);
 	if (!list_lines(finding, "sitting_threads", out))
 		list_lines(finding, "oldest_open_syscalls", out);
-	xp_report_blocked_evidence(finding->evidence, INDENT, out);
+	if (!strncmp(finding->code, "cpu_", 4))
+		stack_line(finding, out);
+	else
+		xp_report_blocked_evidence(finding->evidence, INDENT, out);
 	next_lines(finding, out, color);
 }
 
