@@ -62,6 +62,15 @@ static int write_artifact(struct xp_conclusion *conclusion, struct xp_err *reter
 	return rc;
 }
 
+/* Only these edges can blame a dead collection for their silence. */
+static bool wants_activity(const struct xp_conclusion *conclusion, const struct xp_edge *edge)
+{
+	unsigned needs =
+		xp_conclude_endpoint(conclusion, edge->start)->family->needs | xp_conclude_endpoint(conclusion, edge->end)->family->needs;
+
+	return needs & XP_NEED_ACTIVITY;
+}
+
 int xp_conclude_outcome(const struct xp_conclusion *conclusion, const struct xp_edge *edge, const struct xp_pairs *pairs,
 			enum xp_status *ret_status, struct xp_err *reterr)
 {
@@ -85,7 +94,7 @@ int xp_conclude_outcome(const struct xp_conclusion *conclusion, const struct xp_
 		.max_unmatched = bounds->max_unmatched,
 		.identity = captured->identity,
 		.edge = edge->name,
-		.dead_collection = captured->agent && captured->agent->collection_dead,
+		.dead_collection = captured->agent && captured->agent->collection_dead && wants_activity(conclusion, edge),
 	};
 
 	if (!request.host_events && !request.cuda_events)

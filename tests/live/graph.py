@@ -184,6 +184,40 @@ def test_people_get_one_line_an_edge_and_a_command_that_runs():
     assert doc["measurement"]["samples"]["matched"] in {edge[4] for edge in EDGES}
 
 
+LAUNCHES = 127
+
+
+def test_request_to_launch_to_kernel_from_one_capture():
+    """The fake CUDA: each launch of the program enters a host function, the runtime API and one kernel."""
+    xp.need_bpf()
+    fake = xp.BUILD / "tests/fake"
+    endpoints = {"request": f"uprobe:{fake}/13/libcudart.so.13:fake_launch:entry", "launch": "cuda:runtime_api:cudaLaunchKernel:entry",
+                 "k_start": "cuda:kernel_start:name~^k$", "k_end": "cuda:kernel_end:name~^k$"}
+    edges = [("request_to_launch", "request", "launch", "first_after"), ("launch_to_kernel", "launch", "k_start", "exact"),
+             ("kernel", "k_start", "k_end", "exact")]
+    with xp.Target(fake / "app13", ready=None) as target:
+        for line in (f"cupti {fake}/13/libcupti.so.13", f"agent {xp.BUILD}/libxprobe-agent.so"):
+            target.tell(line)
+            assert target.read_line() == "0", line
+        spec = graph(target, [])
+        spec.update(endpoints=endpoints, edges=[dict(zip(("name", "start", "end", "match_policy"), edge)) for edge in edges])
+        doc, found = faults(spec)
+        assert not found and doc["limits"]["cuda_filters"]["used"] == 3 and doc["limits"]["linux_slots"]["used"] == 1, doc
+        assert doc["requirements"]["needs_ebpf"] and doc["requirements"]["needs_cupti_callback"] and doc["requirements"]["needs_clock_alignment"]
+        process = xp.start("measure", "--spec", xp.spec_file(spec))
+        xp.wait_armed(process)
+        target.tell(f"launch 1 {LAUNCHES} k 3000")
+        doc = xp.finish(process).doc
+    assert doc["ok"], doc
+    assert [edge["samples"]["matched"] for edge in doc["edges"]] == [LAUNCHES] * 3, doc["edges"]
+    assert doc["collection"]["host_events"] == LAUNCHES and doc["collection"]["cuda_events"] == 3 * LAUNCHES, doc["collection"]
+    assert doc["edges"][1]["correlation"]["method"] == "exact_cupti_correlation_id"
+    for edge in doc["edges"]:
+        again = xp.ok("measure", "--input", xp.artifact_of(doc), "--from", endpoints[edge["start"]], "--to", endpoints[edge["end"]], "--match",
+                      edge["match_policy"], "--duration-ms", 600000)
+        check_offline(edge, again)
+
+
 def faults(spec, exit=0):
     """(scope, name, rule, code) of every issue that `validate` tells."""
     doc = xp.run("validate", "--spec", xp.spec_file(spec), exit=exit).doc
