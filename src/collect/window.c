@@ -242,7 +242,8 @@ static void check_after(struct xp_window_run *run)
 
 /*
  * What follows a capture is analysis. Nice 10 leaves a task of normal priority 9/10 of a CPU that both want: two busy CPUs of a target lose
- * 5 % at most. Nice 19 would leave us 1/70, and half a second of work takes half a minute on a machine without a free CPU. Refusal changes nothing.
+ * 5 % at most. Nice 19 would leave us 1/70, and half a second of work takes half a minute on a machine without a free CPU. Refusal changes
+ * nothing.
  */
 static void step_back(void)
 {

@@ -10,10 +10,10 @@ enum { GLIBC_TID = 720, PTHREAD_BYTES = 2048, PTHREADS_MAX = 64, STATUS_BYTES = 
 
 struct wanted {
 	struct xp_python *python;
-	uint32_t tid;	 /* as the target's own PID namespace numbers it */
-	uint64_t sp;	 /* 0: not known */
+	uint32_t tid;	  /* as the target's own PID namespace numbers it */
+	uint64_t sp;	  /* 0: not known */
 	uint64_t pthread; /* of the thread, once a state tells it */
-	uint64_t tstate; /* 0: not found */
+	uint64_t tstate;  /* 0: not found */
 };
 
 /* A thread has a state in each interpreter that it ran; the newest interpreter comes first, and one that evaluates nothing is left. */

@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OLDEST = 12, NEWEST = 13, PATH_BYTES = 4096 };
+enum { OLDEST = 12, NEWEST = 13, PATH_BYTES = 4096, ENVIRON_BYTES = 1 << 17 };
 
 /* What the mappings say of CUDA. */
 struct seen {
@@ -145,6 +146,42 @@ static int not_found(struct search *search, struct xp_err *reterr)
 	return rc;
 }
 
+/* A colon-separated list of folders: each with `below` behind it. */
+static void try_folders(struct search *search, const char *list, const char *below, unsigned major)
+{
+	char path[PATH_BYTES];
+
+	for (const char *p = list; *p && !search->found;) {
+		size_t len = strcspn(p, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%slibcupti.so.%u", (int)len, p, below, major);
+		if (len && *p == '/' && exists(search->target, path))
+			try_path(search, path);
+		p += len + (p[len] == ':');
+	}
+}
+
+/* Where the program itself was told to look for CUDA. Its environment is read for these names only, and kept nowhere. */
+static void try_environment(struct search *search, unsigned major)
+{
+	static const struct {
+		const char *name, *below;
+	} hints[] = {
+		{ "CUDA_HOME=", "extras/CUPTI/lib64/" },
+		{ "CUDA_PATH=", "extras/CUPTI/lib64/" },
+		{ "LD_LIBRARY_PATH=", "" },
+		{ "PATH=", "../extras/CUPTI/lib64/" },
+		{ "PATH=", "../lib64/" },
+	};
+	xp_auto(xp_free) void *block = calloc(1, ENVIRON_BYTES);
+	ssize_t n = block ? xp_target_read(search->target, "environ", block, ENVIRON_BYTES) : -1;
+
+	for (const char *p = block; n > 0 && p < (char *)block + n && !search->found; p += strlen(p) + 1)
+		for (size_t i = 0; i < XP_LEN(hints); i++)
+			if (!strncmp(p, hints[i].name, strlen(hints[i].name)))
+				try_folders(search, p + strlen(hints[i].name), hints[i].below, major);
+}
+
 /* Which major the target speaks: asked for, else its libcudart's, else of a mapped libcupti, else unknown (0). */
 static int choose_major(const struct seen *seen, unsigned cuda_major, unsigned *ret_major, struct xp_err *reterr)
 {
@@ -193,6 +230,7 @@ int xp_cupti_find(const struct xp_target *target, unsigned cuda_major, struct xp
 			continue;
 		if (seen.cudart[m])
 			try_beside(&search, seen.cudart[m], m);
+		try_environment(&search, m);
 		try_usual(&search, m);
 		if (search.found)
 			major = m;

@@ -146,7 +146,7 @@ static void check_one(const char *path, bool inside, bool *seen)
 	assert_int_equal(sscanf(xp_python_version(python), "3.%u.", &minor), 1);
 	seen[minor - 8] = true;
 	size_t total = compare(target, python, said, &threads);
-	assert_int_equal(threads, THREADS_SAID + (minor < 11 ? 0 : SUBS_SAID)); /* before, nothing tells whose frames those are */
+	assert_int_equal(threads, THREADS_SAID + (minor < 11 ? 0 : SUBS_SAID));		  /* before, nothing tells whose frames those are */
 	assert_int_equal(compare(target, (rewind(said), python), said, &threads), total); /* out of the caches */
 	printf("%s: CPython %s, %zu threads, %zu frames\n", path, xp_python_version(python), threads, total);
 	xp_python_free(python);
