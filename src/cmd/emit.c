@@ -65,6 +65,9 @@ static void human_error(const struct xp_error_doc *doc, const struct xp_err *err
 	if (err->call[0])
 		fprintf(stderr, "  call: %s%s%s%s%s\n", err->call, err->errno_text[0] ? " = " : "", err->errno_text,
 			err->object[0] ? " on " : "", err->object);
+	const json_t *edge = err->details ? json_object_get(err->details, "edge") : NULL;
+	if (edge)
+		fprintf(stderr, "  edge: %s\n", json_string_value(edge));
 	const json_t *path = err->details ? json_object_get(err->details, "artifact_path") : NULL;
 	if (path)
 		fprintf(stderr, "  evidence kept: %s\n", json_string_value(path));

@@ -142,6 +142,14 @@ def test_an_edge_without_pairs_is_named_and_the_others_are_told():
     check_offline(partial["edges"][2], again(details["artifact_path"], partial["edges"][2]))
 
 
+def test_people_are_told_which_edge_failed():
+    xp.need_bpf()
+    with xp.Target("graph", *COUNTS) as target:
+        process = xp.start("measure", "--spec", xp.spec_file(graph(target, [EDGES[0], NEVER], duration_ms=600)), "--human")
+        result = xp.finish(process, text=True)
+    assert result.exit == 1 and not result.out and b"\n  edge: handle\n" in result.err, result
+
+
 def test_a_full_capture_fails_although_one_edge_is_complete():
     xp.need_bpf()
     result = measure([EDGES[0], EDGES[5]], samples=STORE - 1, duration_ms=None, max_events=2 * HANDLE)
