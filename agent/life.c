@@ -128,13 +128,22 @@ static int note_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 	return ours;
 }
 
+/* Kernels from 6.3 on may insist on the third flag; older ones do not know it. */
+static int make_file(void)
+{
+	const unsigned flags = 1u /* MFD_CLOEXEC */ | 2u /* MFD_ALLOW_SEALING */;
+	int fd = (int)syscall(SYS_memfd_create, XP_AGENT_MEMFD, flags | 8u /* MFD_NOEXEC_SEAL */);
+
+	return fd < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, XP_AGENT_MEMFD, flags) : fd;
+}
+
 /*
  * The descriptor stays open for the tool to find. MADV_DONTFORK keeps the mapping out of forked children, the wiped page tells callbacks
  * there to stay away from it, also where a child was made around fork handlers.
  */
 static int make_memory(void)
 {
-	int fd = (int)syscall(SYS_memfd_create, XP_AGENT_MEMFD, 1u /* CLOEXEC */ | 2u /* ALLOW_SEALING */);
+	int fd = make_file();
 	long page = sysconf(_SC_PAGESIZE);
 	void *live, *memory;
 
