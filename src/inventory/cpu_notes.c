@@ -18,9 +18,10 @@ static json_t *count_of(const char *key, uint64_t n)
 	return json_pack("{s:o}", key, xp_json_count(n));
 }
 
-static bool throttled(const struct xp_cpu_facts *facts)
+/* Clocks of CPUs that idle may rest, so ticks that did not come are the target's loss only where its own time lacks samples too. */
+static bool throttled(const struct xp_cpu_facts *facts, const struct xp_cpu_collection *c)
 {
-	return facts->counts.missed > OWED_AT_ENDS &&
+	return c->coverage.set && c->coverage.v < 1 - THROTTLED_SHARE && facts->counts.missed > OWED_AT_ENDS &&
 	       (double)facts->counts.missed > THROTTLED_SHARE * (double)(facts->counts.missed + facts->counts.emitted);
 }
 
@@ -49,7 +50,7 @@ static void loss_issues(const struct xp_cpu_facts *facts, const struct xp_cpu_sa
 		xp_issue_add(issues, "group_capacity", XP_CAUTION, count_of("group_capacity", c->group_capacity),
 			     "there were more different stacks than the %llu that are kept; hotspots count all samples",
 			     (unsigned long long)c->group_capacity);
-	if (throttled(facts))
+	if (throttled(facts, c))
 		xp_issue_add(issues, "sampling_throttled", XP_CAUTION, count_of("missed", facts->counts.missed),
 			     "%llu samples were due and never taken", (unsigned long long)facts->counts.missed);
 	if (c->coverage.set && c->coverage.v < LOW_COVERAGE && c->target_cpu_ns >= LOW_COVERAGE_CPU_NS)
@@ -108,7 +109,7 @@ static void loss_warnings(const struct xp_cpu_facts *facts, const struct xp_cpu_
 			"raise --max-groups to see every stack");
 	if (c->lost_samples)
 		xp_warn(warnings, "CPU_SAMPLES_LOST", count_of("lost_samples", c->lost_samples), "samples were lost on their way");
-	if (throttled(facts))
+	if (throttled(facts, c))
 		xp_warn(warnings, "CPU_SAMPLING_THROTTLED", count_of("missed", facts->counts.missed),
 			"the kernel took fewer samples than were due");
 	if (skipped(facts))
@@ -138,7 +139,7 @@ void xp_cpu_notes(const struct xp_cpu_facts *facts, const char *const *missing, 
 	out->head.warnings = warnings.at;
 	out->head.n_warnings = warnings.n;
 	out->head.status = (int)xp_window_status(facts->window);
-	bool incomplete = out->sample_capacity_reached || out->group_capacity_reached || c->lost_samples || throttled(facts) ||
+	bool incomplete = out->sample_capacity_reached || out->group_capacity_reached || c->lost_samples || throttled(facts, c) ||
 			  skipped(facts) || (c->coverage.set && c->coverage.v < LOW_COVERAGE && c->target_cpu_ns >= LOW_COVERAGE_CPU_NS);
 	c->completeness = incomplete ? XP_CPU_INCOMPLETE : XP_CPU_COMPLETE;
 }
