@@ -6,6 +6,7 @@
 #include "collect/window_priv.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,7 +15,6 @@
 /* linux/ioprio.h is missing from older kernel headers. */
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_LAST_BEST_EFFORT (2 << 13 | 7)
-#define GUEST_NICE 10
 #define DISARM_LIMIT_NS (5 * XP_NS_PER_S) /* contract 6.3 */
 
 uint64_t xp_window_now(void)
@@ -241,14 +241,36 @@ static void check_after(struct xp_window_run *run)
 }
 
 /*
- * What follows a capture is analysis. Nice 10 leaves a task of normal priority 9/10 of a CPU that both want: two busy CPUs of a target lose
- * 5 % at most. Nice 19 would leave us 1/70, and half a second of work takes half a minute on a machine without a free CPU. Refusal changes
- * nothing.
+ * Nice value at which one busy thread of ours takes at most a twentieth of `cpus` busy ones: w / (w + 1024) <= cpus / 20, with the weights
+ * w of kernel/sched/core.c (1024 at nice 0, a fifth less a step).
+ */
+static int guest_nice(unsigned cpus)
+{
+	static const struct {
+		unsigned cpus;
+		int nice;
+	} steps[] = { { 10, 0 }, { 8, 2 }, { 6, 4 }, { 4, 7 }, { 3, 8 }, { 2, 10 } };
+
+	for (size_t i = 0; i < XP_LEN(steps); i++)
+		if (cpus >= steps[i].cpus)
+			return steps[i].nice;
+	return 14;
+}
+
+static unsigned usable_cpus(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+/*
+ * What follows a capture is analysis: a guest beside a busy target takes at most 5 % of its CPUs. At the lowest priority of all, half a
+ * second of work would take half a minute on a machine without a free CPU. Refusal changes nothing.
  */
 static void step_back(void)
 {
-	setpriority(PRIO_PROCESS, 0, GUEST_NICE);
-	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_LAST_BEST_EFFORT);
+	setpriority(PRIO_PROCESS, 0, guest_nice(usable_cpus()));
 }
 
 static void run_open_window(struct xp_window_run *run, struct xp_err *failure)
