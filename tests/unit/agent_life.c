@@ -302,6 +302,49 @@ static void kernels_still_running_at_the_stop(void **state)
 	end_app(&app);
 }
 
+/* A call that is open at the stop has no exit, and its exit in the next capture is nobody's. */
+static void a_call_that_outlives_its_capture(void **state)
+{
+	struct app app;
+
+	start_app(&app, 13);
+	want(&app, XP_CAPTURE_API_ENTRY, XP_AGENT_MATCH_EXACT, "cudaDeviceSynchronize");
+	want(&app, XP_CAPTURE_API_EXIT, XP_AGENT_MATCH_EXACT, "cudaDeviceSynchronize");
+	arm(&app);
+	begin(&app, "sync 300");
+	usleep(50000);
+	stop(&app);
+	assert_int_equal(app.of_kind[XP_CAPTURE_API_ENTRY], 1);
+	assert_int_equal(app.of_kind[XP_CAPTURE_API_EXIT], 0);
+	arm(&app);
+	assert_int_equal(answer(&app), 0);
+	tell(&app, "sync 1");
+	stop(&app);
+	assert_int_equal(app.of_kind[XP_CAPTURE_API_ENTRY], 1);
+	assert_int_equal(app.of_kind[XP_CAPTURE_API_EXIT], 1);
+	assert_int_equal(app.counters.late_exits, 1);
+	end_app(&app);
+}
+
+/* Where another client holds CUPTI, activities can be had without a subscription; launches are not seen then. */
+static void records_without_a_subscription(void **state)
+{
+	struct app app;
+
+	start_app(&app, 13);
+	tell(&app, "set busy 1");
+	want_kernels(&app);
+	app.request.flags = XP_AGENT_RECORDS_ONLY;
+	arm(&app);
+	tell(&app, "launch 3 101 k 10");
+	stop(&app);
+	assert_int_equal(app.of_kind[XP_CAPTURE_KERNEL_START], 303);
+	assert_int_equal(app.counters.callbacks, 0);
+	assert_int_equal(app.counters.launch_unknown, 0);
+	assert_int_equal(tell(&app, "get sessions"), 0);
+	end_app(&app);
+}
+
 /* The wall clock is set by an hour in the middle of a capture. */
 static void clock_steps(void **state)
 {
@@ -428,6 +471,8 @@ int main(void)
 		cmocka_unit_test(a_dead_collection_shows),
 		cmocka_unit_test(ids_used_twice_show),
 		cmocka_unit_test(kernels_still_running_at_the_stop),
+		cmocka_unit_test(a_call_that_outlives_its_capture),
+		cmocka_unit_test(records_without_a_subscription),
 		cmocka_unit_test(clock_steps),
 		cmocka_unit_test(sums_by_group),
 		cmocka_unit_test(idle_is_idle),
