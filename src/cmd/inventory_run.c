@@ -8,6 +8,7 @@
 #include "cmd/emit.h"
 #include "collect/issues.h"
 #include "output/output.h"
+#include "target/rights.h"
 
 enum { RESULT_BUDGET = 16384, PARTIAL_BUDGET = 12288 };
 
@@ -256,6 +257,23 @@ static int run_window(struct state *s, void *collector_state, struct xp_err *ret
 	return rc;
 }
 
+/* A refused call is told as `doctor` tells it: what it was about, and the smallest change (contract 15.3). */
+static void explain_refusal(struct xp_err *err, struct xp_arena *arena)
+{
+	enum xp_feature_id id = strcmp(err->call, "perf_event_open") ? XP_FEATURE_SYSCALL_TRACE : XP_FEATURE_CPU_SAMPLE;
+	struct xp_feature feature;
+
+	if (err->code != XP_E_PERMISSION_DENIED || (id == XP_FEATURE_SYSCALL_TRACE && strncmp(err->call, "bpf(", 4) != 0))
+		return;
+	xp_feature_try(id, arena, &feature);
+	if (!feature.call || strcmp(feature.call, err->call) != 0)
+		return;
+	if (feature.object)
+		xp_err_object(err, "%s", feature.object);
+	if (feature.unblock)
+		xp_err_hint(err, "%s", feature.unblock);
+}
+
 static void target_close(void *target)
 {
 	xp_target_close(target);
@@ -273,9 +291,11 @@ int xp_inventory_measure(struct xp_session *session, const struct xp_inventory_r
 		return rc;
 	xp_arena_defer(session->arena, target_close, s.target);
 	rc = run->kind->open(&run->request, s.target, session->arena, &collector_state, reterr);
+	if (!rc) {
+		rc = run_window(&s, collector_state, reterr);
+		run->kind->free(collector_state);
+	}
 	if (rc)
-		return rc;
-	rc = run_window(&s, collector_state, reterr);
-	run->kind->free(collector_state);
+		explain_refusal(reterr, session->arena);
 	return rc;
 }
