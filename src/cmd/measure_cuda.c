@@ -27,6 +27,25 @@ static bool maps_profiler(const struct xp_target *target)
 	return false;
 }
 
+void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
+{
+	struct xp_agent_place place = xp_agent_file_place(session);
+	struct xp_cupti_choice choice;
+	xp_auto_err err = { 0 };
+
+	/* Without a driver in the target the endpoints have said so already. */
+	if (!xp_plan_wants_agent(plan) || plan->n_issues)
+		return;
+	if (xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
+		xp_plan_add_issue(plan, &err, NULL);
+	if (xp_agent_check(plan->target, &place, session->arena, &plan->agent_loaded, &err))
+		xp_plan_add_issue(plan, &err, NULL);
+	if (maps_profiler(plan->target))
+		xp_warn(&plan->warnings, "TORCH_PROFILER_PRESENT", NULL,
+			"the process maps torch.profiler; a profile that is first started during a capture has no GPU events until the "
+			"process restarts");
+}
+
 static void warn_injected(struct xp_session *session, const struct xp_cupti_choice *choice, const char *agent_path)
 {
 	xp_warn(&session->warnings, "CUPTI_AGENT_INJECTED",

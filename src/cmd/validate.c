@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/measure.h"
+#include "cmd/measure_cuda.h"
 #include "plan/validation.h"
 
 enum { V_PAIR = 1, V_CPU = 2, V_SYSCALLS = 4, V_SPEC = 8, V_TRIAGE = 16 };
@@ -95,6 +96,7 @@ static int check_pair(struct xp_session *session, const struct xp_measure_reques
 		rc = xp_target_check(target, reterr);
 	if (rc)
 		return rc;
+	xp_cuda_check(session, plan);
 	session->value = make_validation(session, plan);
 	session->record = &xp_validation_record;
 	session->human = xp_validation_report;

@@ -37,7 +37,7 @@ static void check_edge(const struct xp_graph *graph, const struct xp_graph_edge 
 	struct xp_requirements *requirements = xp_arena_new_of(arena, struct xp_requirements);
 
 	*advice = xp_advice_of(from, to, arena);
-	*requirements = xp_requirements_of(from, to);
+	*requirements = xp_requirements_of(graph->plan, from, to);
 	ret_edge->policy_recommendation = advice;
 	ret_edge->requirements = requirements;
 }

@@ -90,7 +90,7 @@ static bool is_activity(const struct xp_endpoint *endpoint)
 	return endpoint->family->needs & XP_NEED_ACTIVITY;
 }
 
-struct xp_requirements xp_requirements_of(const struct xp_endpoint *start, const struct xp_endpoint *end)
+struct xp_requirements xp_requirements_of(const struct xp_plan *plan, const struct xp_endpoint *start, const struct xp_endpoint *end)
 {
 	unsigned needs = start->family->needs | end->family->needs;
 	bool cuda = needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY | XP_NEED_NVTX);
@@ -102,8 +102,10 @@ struct xp_requirements xp_requirements_of(const struct xp_endpoint *start, const
 		.needs_cupti_activity = needs & XP_NEED_ACTIVITY,
 		.needs_nvtx = needs & XP_NEED_NVTX,
 		.needs_clock_alignment = is_activity(start) != is_activity(end),
-		.agent_activation = cuda ? XP_AGENT_INJECTION : XP_AGENT_NOT_REQUIRED,
-		.target_mutation = cuda,
+		.agent_activation = !cuda		 ? XP_AGENT_NOT_REQUIRED
+				    : plan->agent_loaded ? XP_AGENT_LOADED
+							 : XP_AGENT_INJECTION,
+		.target_mutation = cuda && !plan->agent_loaded,
 	};
 }
 
@@ -153,7 +155,7 @@ struct xp_validation xp_validation_make(struct xp_plan *plan)
 		.end = xp_validated_endpoint_make(plan, edge->end, edge->end == edge->start ? "start" : "end"),
 		.match_policy = (int)edge->policy,
 		.policy_recommendation = xp_advice_of(start, end, plan->arena),
-		.requirements = xp_requirements_of(start, end),
+		.requirements = xp_requirements_of(plan, start, end),
 		.issues = plan->issues,
 		.n_issues = plan->n_issues,
 		.features = plan->features,

@@ -72,7 +72,7 @@ extern const struct xp_record xp_plan_issue_record;
 /* Describes one endpoint; collectable: no issue names it. */
 struct xp_validated_endpoint xp_validated_endpoint_make(const struct xp_plan *plan, unsigned index, const char *label);
 struct xp_advice xp_advice_of(const struct xp_endpoint *start, const struct xp_endpoint *end, struct xp_arena *arena);
-struct xp_requirements xp_requirements_of(const struct xp_endpoint *start, const struct xp_endpoint *end);
+struct xp_requirements xp_requirements_of(const struct xp_plan *plan, const struct xp_endpoint *start, const struct xp_endpoint *end);
 /* Adds BROAD_EVENT_SELECTOR and TARGET_PROCESS_WILL_BE_MODIFIED to the plan where they apply. */
 void xp_validation_warn(struct xp_plan *plan, const struct xp_requirements *requirements);
 /* The result of a plan with one edge. May add warnings to the plan (BROAD_EVENT_SELECTOR, TARGET_PROCESS_WILL_BE_MODIFIED). */
