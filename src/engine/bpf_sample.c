@@ -271,6 +271,11 @@ const char *xp_sampler_no_kernel(const struct xp_sampler *sampler)
 	return sampler->perf ? xp_perf_ring_no_kernel(sampler->perf) : NULL;
 }
 
+const char *xp_sampler_no_python(const struct xp_sampler *sampler)
+{
+	return sampler->perf ? "Python frames are read by the BPF sampler, which CAP_BPF and CAP_PERFMON allow" : NULL;
+}
+
 void xp_sampler_free(struct xp_sampler *sampler)
 {
 	if (!sampler)

@@ -71,5 +71,7 @@ int xp_sampler_verify(struct xp_sampler *sampler, struct xp_err *reterr);
 enum xp_sampler_kind xp_sampler_kind(const struct xp_sampler *sampler);
 /* Why kernel frames are missing; NULL: they are there. Static. */
 const char *xp_sampler_no_kernel(const struct xp_sampler *sampler);
+/* Why no sample can have Python frames; NULL: they can. Static. */
+const char *xp_sampler_no_python(const struct xp_sampler *sampler);
 
 #endif

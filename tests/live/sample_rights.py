@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import xp
 
@@ -85,6 +86,25 @@ def test_paranoid_of_the_main_line():
         without = xp.ok("measure", "--pid", target.pid, *SAMPLE, prefix=NOBODY)["collection"]
     assert with_it["observed_samples"] > 0 and with_it["kernel_samples"] is not None, with_it
     assert without["observed_samples"] > 0 and without["kernel_samples"] is None, without
+
+
+def test_python_without_bpf_is_told():
+    """Native frames stand where Python's would, and the right that brings them is named."""
+    with for_everyone():
+        report = pathlib.Path(xp.scratch()) / "report.py"
+        shutil.copy(xp.SOURCE / "demo/report.py", report)
+        report.chmod(0o644)
+        python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else shutil.which("python3")
+        with xp.Target(shutil.which("setpriv"), *NOBODY[1:], python, report, 60, ready=None) as target:
+            time.sleep(0.5)
+            doc = xp.run("measure", "--pid", target.pid, *SAMPLE, prefix=NOBODY)
+    if doc.code == "PERMISSION_DENIED":
+        raise xp.Skip(f"no samples without rights here: {doc.details}")
+    if doc.doc["symbolization"]["python_status"] != "active":
+        raise xp.Skip(f"this Python is {doc.doc['symbolization']['python_status']}")
+    told = next(issue for issue in doc.doc["quality"]["issues"] if issue["code"] == "python_unresolved")
+    assert "CAP_BPF" in told["message"], told
+    assert "CAP_BPF" in next(w for w in doc.doc["warnings"] if w["code"] == "PYTHON_FRAMES_UNRESOLVED")["message"], doc.doc["warnings"]
 
 
 def test_nested_pid_namespace():
