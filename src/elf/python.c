@@ -125,6 +125,7 @@ void xp_python_free(struct xp_python *python)
 {
 	if (!python)
 		return;
+	xp_map_done(&python->states);
 	xp_map_done(&python->texts);
 	xp_map_done(&python->codes);
 	xp_map_done(&python->lines);

@@ -57,8 +57,9 @@ struct xp_python {
 	struct xp_python_layout layout;
 	struct xp_python_objects objects;
 	uint64_t code_type; /* 0: not seen yet */
-	bool pthread_known;
+	bool pthread_tried, pthread_known;
 	uint32_t pthread_tid; /* where the C library keeps the thread id behind a pthread id */
+	struct xp_map states; /* by thread id -> thread state, when there was one interpreter */
 	struct xp_map texts;  /* by hash -> const char *, each text once */
 	struct xp_map codes;  /* by address -> struct code * of python_code.c */
 	struct xp_map lines;  /* by code and instruction */

@@ -26,27 +26,31 @@ static bool take_state(struct wanted *wanted, uint64_t tstate)
 	return !evaluates;
 }
 
+/* By the id that CPython keeps (native), or by the C library's. */
+static bool state_tid(const struct xp_python *python, uint64_t tstate, bool native, uint32_t *ret_tid)
+{
+	uint64_t word;
+
+	if (!xp_python_peek_word(python, tstate + (native ? python->layout.tstate_native_id : python->layout.tstate_thread_id), &word))
+		return false;
+	*ret_tid = (uint32_t)word;
+	return native || xp_python_peek(python, word + python->pthread_tid, ret_tid, sizeof(*ret_tid));
+}
+
 static bool has_native_id(uint64_t interp, uint64_t tstate, void *arg)
 {
 	struct wanted *wanted = arg;
-	uint64_t id;
+	uint32_t tid;
 
-	if (!xp_python_peek_word(wanted->python, tstate + wanted->python->layout.tstate_native_id, &id) || id != wanted->tid)
-		return true;
-	return take_state(wanted, tstate);
+	return !state_tid(wanted->python, tstate, true, &tid) || tid != wanted->tid || take_state(wanted, tstate);
 }
 
 static bool has_pthread(uint64_t interp, uint64_t tstate, void *arg)
 {
 	struct wanted *wanted = arg;
-	const struct xp_python *python = wanted->python;
-	uint64_t pthread;
 	uint32_t tid;
 
-	if (!xp_python_peek_word(python, tstate + python->layout.tstate_thread_id, &pthread) ||
-	    !xp_python_peek(python, pthread + python->pthread_tid, &tid, sizeof(tid)) || tid != wanted->tid)
-		return true;
-	return take_state(wanted, tstate);
+	return !state_tid(wanted->python, tstate, false, &tid) || tid != wanted->tid || take_state(wanted, tstate);
 }
 
 /* The thread's number in its innermost PID namespace. */
@@ -160,6 +164,14 @@ static uint64_t look_by_stack(struct wanted *wanted, uint64_t tstate)
 	return wanted->tstate;
 }
 
+static bool knows_pthread(struct xp_python *python)
+{
+	if (!python->pthread_tried)
+		python->pthread_known = learn_place(python);
+	python->pthread_tried = true;
+	return python->pthread_known;
+}
+
 static uint64_t look_by_id(struct wanted *wanted)
 {
 	struct xp_python *python = wanted->python;
@@ -169,11 +181,39 @@ static uint64_t look_by_id(struct wanted *wanted)
 		if (wanted->tstate)
 			return wanted->tstate;
 	}
-	if (!python->pthread_known)
-		python->pthread_known = learn_place(python);
-	if (python->pthread_known)
+	if (knows_pthread(python))
 		xp_python_each_thread(python, has_pthread, wanted);
 	return wanted->tstate;
+}
+
+/* 0: two states have this id. */
+static bool index_state(uint64_t interp, uint64_t tstate, void *arg)
+{
+	struct xp_python *python = arg;
+	uint32_t tid;
+	bool new;
+
+	if (!state_tid(python, tstate, python->layout.tstate_native_id, &tid))
+		return true;
+	uint64_t *place = xp_map_at(&python->states, tid, NULL, NULL, &new);
+	if (place)
+		*place = new ? tstate : 0;
+	return true;
+}
+
+/* One walk for all threads, or thousands of them take a second. What is not in it is younger or ambiguous; what is may be gone. */
+static uint64_t look_in_index(struct wanted *wanted)
+{
+	struct xp_python *python = wanted->python;
+	bool native = python->layout.tstate_native_id;
+	uint32_t tid;
+
+	if (!native && !knows_pthread(python))
+		return 0;
+	if (!python->states.n)
+		xp_python_each_thread(python, index_state, python);
+	const uint64_t *found = xp_map_find(&python->states, wanted->tid, NULL, NULL);
+	return found && *found && state_tid(python, *found, native, &tid) && tid == wanted->tid ? *found : 0;
 }
 
 /* The id that CPython keeps (3.11 and newer) is stale in a child that C code forked; the C library's is not. */
@@ -182,10 +222,13 @@ uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid, uint64_t
 	struct wanted wanted = { .python = python, .sp = sp };
 	uint64_t first = 0, others = 0;
 
-	if (!inner_tid(python, tid, &wanted.tid) || !look_by_id(&wanted) || !python->layout.has_cframe)
-		return wanted.tstate;
-	if (!xp_python_peek_word(python, python->layout.runtime + python->layout.interpreters_head, &first) || !first ||
+	if (!inner_tid(python, tid, &wanted.tid) ||
+	    !xp_python_peek_word(python, python->layout.runtime + python->layout.interpreters_head, &first) || !first ||
 	    !xp_python_peek_word(python, first + python->layout.interp_next, &others))
 		return 0;
-	return others ? look_by_stack(&wanted, wanted.tstate) : wanted.tstate;
+	uint64_t tstate = others ? 0 : look_in_index(&wanted);
+
+	if (tstate || !look_by_id(&wanted) || !others || !python->layout.has_cframe)
+		return tstate ? tstate : wanted.tstate;
+	return look_by_stack(&wanted, wanted.tstate);
 }

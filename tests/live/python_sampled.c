@@ -150,7 +150,7 @@ static void check_one(const char *path)
 	assert_true(seen.samples >= SAMPLES);
 	assert_int_equal(seen.mixed + seen.wrong + seen.not_rooted + seen.behind + seen.no_python + seen.failed, 0);
 	assert_true(seen.ahead * 10 < seen.samples && seen.cut * 10 < seen.samples);
-	assert_true(seen.fresh > 0 && seen.unread * 4 < seen.samples);
+	assert_true(seen.fresh > 0 && seen.unread * 2 < seen.samples);
 }
 
 static void every_python(void **state)
