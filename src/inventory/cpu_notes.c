@@ -83,8 +83,9 @@ static void stack_issues(const struct xp_cpu_facts *facts, const struct xp_cpu_s
 	doubtful(issues, "truncated_stacks", c->truncated_stacks, c->observed_samples, "go on beyond what was kept of them");
 	doubtful(issues, "unwind_failures", c->unwind_failed, c->observed_samples, "could not be followed to their end");
 	if (python_unresolved(value))
-		xp_issue_add(issues, "python_unresolved", XP_CAUTION, NULL, "the process runs Python %s, but no sample has a Python frame%s%s",
-			     value->symbolization.python_version, facts->no_python ? ": " : "", facts->no_python ? facts->no_python : "");
+		xp_issue_add(issues, "python_unresolved", XP_CAUTION, NULL,
+			     "the process runs Python %s, but no sample has a Python frame%s%s", value->symbolization.python_version,
+			     facts->no_python ? ": " : "", facts->no_python ? facts->no_python : "");
 }
 
 static void python_warnings(const struct xp_cpu_facts *facts, const struct xp_cpu_samples *value, struct xp_warnings *warnings)

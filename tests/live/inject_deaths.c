@@ -89,7 +89,7 @@ static unsigned die(const char *mode, const char *threads, int signum, const cha
 			cancelled++;
 		}
 		/* Nobody is left on the way back either. */
-		sleep_ns(300 * MS);
+		sleep_ns(100 * MS);
 		int result = end_victim(&v);
 		if (result)
 			fail_msg("mode %s, turn %u of %u: status %d", mode, i + 1, turns, result);
