@@ -120,6 +120,59 @@ def test_python_lines_and_c_code():
     assert doc["symbolization"]["python_source"] == "frames" and doc["symbolization"]["python_status"] == "active", doc["symbolization"]
 
 
+WHEEL = """
+#include <stdint.h>
+__attribute__((noinline)) int64_t between(int64_t (*back)(int64_t), int64_t n)
+{
+	volatile char room[4096];
+	room[n & 4095] = (char)n;
+	return back(n) + room[n & 4095];
+}
+"""
+USER = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+BACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+lib.between.argtypes, lib.between.restype = [BACK, ctypes.c_int64], ctypes.c_int64
+def inner_python(n):
+    for i in range(20000):
+        n += i
+    return n % 7
+back = BACK(inner_python)
+def outer_python():
+    return lib.between(back, 3)
+print("ready", flush=True)
+while True:
+    outer_python()
+"""
+
+
+def test_wheel_without_frame_pointers():
+    """Case E5: a C function between two of Python's, whole with unwind rules; without them stacks are counted, and Python is still there."""
+    compiler = xp.need_command("cc")
+    folder = pathlib.Path(xp.scratch())
+    (folder / "wheel.c").write_text(WHEEL)
+    for name, flags in (("with", ()), ("without", ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables"))):
+        library = folder / f"wheel-{name}.so"
+        subprocess.run([compiler, "-O2", "-fomit-frame-pointer", *flags, "-shared", "-fPIC", "-o", library, folder / "wheel.c"], check=True)
+        with xp.Target(PYTHON, "-c", USER, library) as target:
+            doc = full(target.pid, "--frequency-hz", 499, duration=1000)
+        if doc["symbolization"]["python_status"] != "active":
+            raise xp.Skip(f"this Python's frames are {doc['symbolization']['python_status']}")
+        stacks = [([frame["symbol"] for frame in group["frames"]], group["samples"]) for group in doc["inventory"]["stack_groups"]]
+        inside = [(names, n) for names, n in stacks if "inner_python" in names]
+        whole = sum(n for names, n in inside)
+        assert whole > 0.8 * doc["collection"]["observed_samples"], doc["collection"]
+        assert sum(n for names, n in inside if "outer_python" in names) == whole, inside
+        if name == "with":
+            order = sum(n for names, n in inside if "between" in names and names.index("inner_python") < names.index("between") < names.index("outer_python"))
+            assert order >= 0.99 * whole, (order, whole, inside[:2])
+        else:
+            counted = doc["collection"]["unwind_failed"] + doc["collection"]["truncated_stacks"]
+            assert counted >= 0.95 * whole, (counted, whole, doc["collection"])
+            assert {issue["code"] for issue in doc["quality"]["issues"]} & {"unwind_failures", "truncated_stacks"}, doc["quality"]
+
+
 def test_threads_born_in_the_window():
     """Every thread of the window has ended or will; what they used is seen to at least 0.97."""
     with xp.Target("shares", "born") as target:
