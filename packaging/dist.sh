@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 limit=2.34
 shopt -s nullglob
 cmake --preset release >/dev/null
-cmake --build build-release --target xprobe
+cmake --build build-release --target xprobe xprobe-agent
 version=$(build-release/xprobe --version | cut -d' ' -f2)
 name=xprobe-$version-x86_64
 stage=build-release/stage/$name
@@ -16,6 +16,8 @@ rm -rf build-release/stage
 mkdir -p "$stage/bin" "$stage/lib/xprobe" "$stage/share/doc/xprobe" "$stage/share/xprobe" dist
 install -m 755 build-release/xprobe "$stage/bin/xprobe"
 strip "$stage/bin/xprobe"
+install -m 755 build-release/libxprobe-agent.so "$stage/lib/xprobe/libxprobe-agent.so"
+strip "$stage/lib/xprobe/libxprobe-agent.so"
 cp README.md LICENSE docs/*.md "$stage/share/doc/xprobe/"
 cp -r schemas "$stage/share/xprobe/"
 # The terms of what is linked in or bundled, as its package states them.
