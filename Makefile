@@ -3,7 +3,7 @@
 FUZZ_SECONDS = 10
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
 setup: ## install what build and tests need (apt or dnf; as root)
 	packaging/setup.sh
@@ -17,6 +17,9 @@ demo: setup build ## profile a bundled slow server, step by step
 
 test: build ## every test: unit, contract, live (root), gpu; ends with one line that counts
 	tests/run.py build
+
+test-gpu: build ## the tests that need an NVIDIA GPU (skipped with the reason elsewhere)
+	tests/run.py build gpu
 
 lint: ## layers, budgets, format, second compiler, one-file extension
 	tests/lint/run.sh
@@ -44,4 +47,4 @@ format: ## let clang-format lay out every C file
 clean: ## remove every build folder
 	rm -rf build build-asan build-fuzz build-release dist
 
-.PHONY: help setup build demo test lint asan fuzz bench dist generate format clean
+.PHONY: help setup build demo test test-gpu lint asan fuzz bench dist generate format clean

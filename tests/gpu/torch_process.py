@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measurements on an unprepared PyTorch process: kernels against torch's own events, copies by memory kind, graph replays, many arms.
+
+Needs an NVIDIA GPU and a Python that can import torch with CUDA (XP_TORCH_PYTHON, else python3); skipped with the reason elsewhere.
+"""
+import glob
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import xp
+
+PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
+WORKER = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_worker.py"
+START_S = 1.5
+
+
+class Torch:
+    def __enter__(self):
+        if not glob.glob("/dev/nvidia[0-9]*"):
+            raise xp.Skip("no NVIDIA GPU here")
+        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
+            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
+        self.process = subprocess.Popen([PYTHON, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "0\n"
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0, "the program was harmed"
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def measure(self, *flags, lines=(), seconds=4.0):
+        answers = []
+
+        def work():
+            time.sleep(START_S)
+            answers.extend(self.tell(line) for line in lines)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        run = xp.run("measure", "--pid", str(self.process.pid), *flags, "--duration-ms", str(int(seconds * 1000)), "--max-cost", "0")
+        worker.join()
+        assert run.exit == 0, run
+        return run.doc, answers
+
+
+def pair(start, end):
+    return ["--from", start, "--to", end, "--match", "exact"]
+
+
+def test_kernels_equal_torch_events():
+    with Torch() as torch:
+        document, answers = torch.measure(*pair("cuda:kernel_start:name~gemm", "cuda:kernel_end:name~gemm"), lines=["matmul 101"])
+        latency = document["measurement"]["latency_ns"]
+        assert document["measurement"]["samples"]["matched"] == 101, document["measurement"]
+        # Events include the launch gap of an idle stream, so they are an upper bound; the kernel is most of it.
+        assert 0.8 * answers[0] - 10_000 <= latency["mean"] <= answers[0] + 1000, (answers, latency)
+        print("mean by torch events", answers[0], "by xprobe", latency["mean"], "stall_ms", document["cost"]["stall_ms"])
+
+
+def test_copies_by_memory_kind():
+    with Torch() as torch:
+        document, _ = torch.measure(*pair("cuda:memcpy_start", "cuda:memcpy_end"), "--aggregate", lines=["pinned 53", "pageable 31"])
+        counts = {(g["memcpy_kind"], g["src_memory"], g["dst_memory"]): (g["count"], g["total_bytes"]) for g in document["inventory"]["groups"]}
+        assert counts[("HtoD", "pinned", "device")] == (53, 53 << 22), counts
+        assert counts[("DtoH", "device", "pinned")] == (53, 53 << 22), counts
+        assert counts[("HtoD", "pageable", "device")] == (31, 31 << 22), counts
+        assert counts[("DtoH", "device", "pageable")] == (31, 31 << 22), counts
+
+
+def test_graph_replays():
+    with Torch() as torch:
+        document, _ = torch.measure(*pair("cuda:driver_api:@launch:entry", "cuda:kernel_start:name~elementwise"), lines=["graph 41"])
+        samples = document["measurement"]["samples"]
+        assert samples["matched"] == 7 * 41, (samples, document["collection"]["cuda"])
+        assert document["correlation"]["one_to_many"] == 41, document["correlation"]
+
+
+def test_offline_gives_the_same_numbers():
+    with Torch() as torch:
+        document, _ = torch.measure(*pair("cuda:kernel_start:name~gemm", "cuda:kernel_end:name~gemm"), lines=["matmul 53"])
+        again = xp.run("measure", "--input", document["evidence"]["artifact"]["path"],
+                       *pair("cuda:kernel_start:name~gemm", "cuda:kernel_end:name~gemm"), "--duration-ms", "60000")
+        assert again.exit == 0 and again.doc["measurement"]["latency_ns"] == document["measurement"]["latency_ns"], again
+
+
+def memory_kib(pid):
+    return int(next(line for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS")).split()[1])
+
+
+def test_many_arms_leave_the_memory_flat():
+    arms = int(os.environ.get("XP_GPU_ARMS", "50"))
+    with Torch() as torch:
+        stop = threading.Event()
+
+        def busy():
+            while not stop.is_set():
+                torch.tell("matmul 20")
+                torch.tell("graph 3")
+
+        worker = threading.Thread(target=busy)
+        worker.start()
+        sizes, stalls = [], []
+        for i in range(arms):
+            run = xp.run("measure", "--pid", str(torch.process.pid), *pair("cuda:kernel_start", "cuda:kernel_end"), "--samples", "53", "--max-cost", "0")
+            assert run.exit == 0, run
+            assert run.doc["measurement"]["samples"]["dropped"] == 0 and run.doc["collection"]["cuda"]["invalid_time_records"] == 0, run.doc["collection"]
+            assert not [i for i in run.doc["quality"]["issues"] if i["code"] == "correlation_unreliable"], run.doc["quality"]
+            sizes.append(memory_kib(torch.process.pid))
+            stalls.append(run.doc["cost"]["attach_ms"])
+        stop.set()
+        worker.join()
+        print("arms", arms, "RSS KiB first, 10th, last:", sizes[0], sizes[min(9, arms - 1)], sizes[-1], "attach_ms first, median later:", stalls[0],
+              sorted(stalls[1:])[len(stalls) // 2])
+        assert sizes[-1] <= 1.02 * sizes[min(9, arms - 1)], sizes
+
+
+if __name__ == "__main__":
+    xp.main()
