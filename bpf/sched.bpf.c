@@ -122,7 +122,11 @@ static __always_inline int put_sample(struct scratch *scratch)
 	return bpf_ringbuf_output(&samples, scratch, size, BPF_RB_NO_WAKEUP);
 }
 
-/* The stack of a call that has just ended. False: it is lost, the time is not. */
+/*
+ * The stack of a call that has just ended. False: it is lost, the time is not. The scratch record of the CPU is ours until it is put: the
+ * kernel calls programs of tracepoints with preemption off (include/trace/bpf_probe.h, and the tracepoint itself before 6.13), and no
+ * program runs twice at a time on a CPU.
+ */
 static __noinline int take_sample(struct xp_sched_thread *thread)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -66,7 +66,7 @@ def check_shares(pid, language):
             low, high = spot["inclusive_interval_95"]
             covered[name] += low <= truth <= high
             sums[name] += spot["inclusive_proportion"] / RUNS
-    assert all(n >= 16 for n in covered.values()), covered
+    assert all(n >= 16 for n in covered.values()), (covered, sums)
     assert all(abs(sums[name] - truth) <= 0.01 for name, truth in SHARES.items()), sums
 
 
