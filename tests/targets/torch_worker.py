@@ -3,7 +3,7 @@
 
 matmul N    N products of 2048 x 2048; answers their mean time by torch's own events, ns
 pinned N / pageable N    N copies of 4 MiB to the device and back
-graph N     a captured graph of 7 additions, replayed N times
+graph N     a graph of 7 additions that was captured at the start, replayed N times
 """
 import sys
 
@@ -39,18 +39,23 @@ def copies(source, n):
     return n
 
 
-def graph(n):
-    captured = torch.cuda.CUDAGraph()
+captured = torch.cuda.CUDAGraph()
+
+
+def record():
     with torch.cuda.graph(captured):
         for _ in range(7):
             side.add_(1)
+
+
+def graph(n):
     for _ in range(n):
         captured.replay()
     torch.cuda.synchronize()
     return n
 
 
-matmul(3), copies(host, 1), copies(fixed, 1), graph(1)
+matmul(3), copies(host, 1), copies(fixed, 1), record(), graph(1)
 print(0, flush=True)
 for line in sys.stdin:
     word, n = line.split()
