@@ -36,11 +36,11 @@ static void another_pid_namespace_alone(void **state)
 	inject_and_end(start_victim_in(CLONE_NEWPID, NULL, NULL, TARGETS "inject_target", "idle", "2"));
 }
 
+/* /tmp stays what it is, read-only with the root: this test may itself lie below it. */
 static int make_read_only(void *arg)
 {
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("/", "/", NULL, MS_BIND | MS_REC, NULL) || chroot("/") ||
-	       mount("none", "/tmp", "tmpfs", MS_RDONLY, NULL) || mount("none", "/dev/shm", "tmpfs", MS_RDONLY, NULL) ||
-	       mount(NULL, "/", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
+	       mount("none", "/dev/shm", "tmpfs", MS_RDONLY, NULL) || mount(NULL, "/", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
 }
 
 static void a_read_only_root(void **state)
