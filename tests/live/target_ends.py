@@ -150,9 +150,10 @@ def test_threads_that_come_and_go():
         whole = int(target.read_line()) - first
         seconds = time.monotonic() - began
         threads = doc["summary"]["threads"]
-        # The share of the process's own clock, over a slightly longer time than the window.
+        # The share of the process's own clock over a longer time than the window, attaching and analysis included, during which other
+        # work of the machine slows it differently; triage.py compares the same sum with the same window to 5 %.
         seen = (threads["on_cpu_ns"] + threads["vanished_cpu_ns"]) / doc["window"]["duration_ns"]
-        assert abs(seen - whole / (seconds * 1e9)) < 0.05 * max(seen, 0.2), (seen, whole, seconds, threads)
+        assert abs(seen - whole / (seconds * 1e9)) < 0.2 * max(seen, 0.2), (seen, whole, seconds, threads)
         assert threads["started"] > 100 or threads["vanished_cpu_ns"] > 0, threads
 
 
