@@ -1,6 +1,7 @@
 # Thin entry points; CMakePresets.json and the scripts named here do the work. `make help` lists them.
 .POSIX:
 FUZZ_SECONDS = 10
+FUZZ_LONG = $(FUZZ_SECONDS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -30,7 +31,7 @@ asan: ## unit and contract tests under address and undefined-behaviour sanitizer
 	tests/run.py build-asan unit contract
 
 fuzz: ## every fuzzer for FUZZ_SECONDS each
-	tests/fuzz/run.sh $(FUZZ_SECONDS)
+	tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ_LONG)
 
 bench: build ## every claim of bench/, side by side with its peers (root)
 	bench/run.sh

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds every fuzzer (clang, address and undefined-behaviour sanitizers) and runs each for $1 seconds from its seeds in tests/fuzz/seeds/NAME.
+# Builds every fuzzer (clang, address and undefined-behaviour sanitizers) and runs each from its seeds in tests/fuzz/seeds/NAME for $1 seconds, those
+# that read what a foreign process maps for $2.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-10}
+short=${1:-10} long=${2:-${1:-10}}
 cmake --preset fuzz >/dev/null
 cmake --build build-fuzz
 scratch=$(mktemp -d)
@@ -12,6 +13,10 @@ ran=0
 for source in tests/fuzz/*.c; do
 	[ -e "$source" ] || continue
 	name=$(basename "$source" .c)
+	case $name in
+	eh_frame | elf_image | perf_map | python_lines) seconds=$long ;;
+	*) seconds=$short ;;
+	esac
 	mkdir "$scratch/$name"
 	seeds=()
 	[ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
