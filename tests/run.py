@@ -63,8 +63,8 @@ def main():
         print("ctest left no report", file=sys.stderr)
         return 1
     status, passed, failed, skipped = done
-    # Live tests share the machine with whatever else runs on it: one that failed is looked at once more, alone, and that is said.
-    if failed and len(failed) <= SECOND_TRIES and all(name.startswith("live.") for name in failed):
+    # Tests share the machine with whatever else runs on it: one that failed is looked at once more, alone, and that is said.
+    if failed and len(failed) <= SECOND_TRIES:
         again = run(build, ["-R", "^(" + "|".join(map(re.escape, failed)) + ")$"], 1)
         if again:
             print("\n" + "\n".join(f"SECOND TRY {name}: " + ("failed twice" if name in again[2] else "failed once, passed alone") for name in failed))
