@@ -48,7 +48,10 @@ static inline struct victim start_victim_in(unsigned long clone_flags, int (*bef
 	int in[2], out[2];
 	char ready[8] = "";
 	struct victim v;
+	/* Opened here: as another user, or in another mount view, its path may lead nowhere. */
+	int image = open(program, O_RDONLY | O_CLOEXEC);
 
+	assert_true(image >= 0);
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	v.pid = (pid_t)syscall(SYS_clone, clone_flags | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -58,9 +61,10 @@ static inline struct victim start_victim_in(unsigned long clone_flags, int (*bef
 		dup2(out[1], 1);
 		if (before && before(arg))
 			_exit(126);
-		execl(program, program, mode, threads, NULL);
+		fexecve(image, (char *const[]){ (char *)program, (char *)mode, (char *)threads, NULL }, environ);
 		_exit(127);
 	}
+	close(image);
 	close(in[0]);
 	close(out[1]);
 	v.in = in[1];
