@@ -126,7 +126,7 @@ static const struct xp_field summary_fields[] = {
 	XP_FIELD_PTR(xp_triage_summary, cpu_samples, &cpu_samples_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, off_cpu, &off_cpu_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, syscalls, &syscalls_record, "null: source unavailable", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage_summary, gpu, JSON, "null: source unavailable", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_triage_summary, gpu, &xp_gpu_summary_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, cuda_kernels, JSON, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD(xp_triage_summary, cuda_copies, JSON, "null: source unavailable", .flags = XP_NULLABLE),
 };

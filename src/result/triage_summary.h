@@ -5,6 +5,7 @@
 
 #include "base/field.h"
 
+struct xp_gpu_health;
 struct xp_thread_group;
 
 struct xp_triage_top_thread {
@@ -82,7 +83,8 @@ struct xp_triage_summary {
 	struct xp_triage_cpu_samples *cpu_samples;
 	struct xp_triage_off_cpu *off_cpu;
 	struct xp_triage_syscalls *syscalls;
-	json_t *gpu, *cuda_kernels, *cuda_copies;
+	struct xp_gpu_health *gpu;
+	json_t *cuda_kernels, *cuda_copies;
 };
 
 #endif
