@@ -6,7 +6,8 @@ import shlex
 import xp
 
 CONTRACT = (xp.SOURCE / "docs/contract.md").read_text("utf-8")
-PAGES = [path for path in (xp.SOURCE / "README.md", xp.SOURCE / "CONTRIBUTING.md", *sorted((xp.SOURCE / "docs").glob("*.md"))) if path.exists()]
+PAGES = [path for path in (xp.SOURCE / "README.md", xp.SOURCE / "CONTRIBUTING.md", *sorted((xp.SOURCE / "docs").glob("*.md")),
+                          *sorted((xp.SOURCE / "skills").rglob("*.md"))) if path.exists()]
 COMMANDS = ("doctor", "validate", "measure")
 
 
