@@ -36,10 +36,13 @@ fuzz: ## every fuzzer for FUZZ_SECONDS each
 bench: build ## every claim of bench/, side by side with its peers (root)
 	bench/run.sh
 
-dist: ## dist/xprobe-VERSION-x86_64.tar.gz
+dist: ## release archive, Debian package and Python wheel in dist/
 	packaging/dist.sh
 
-generate: build ## schemas and reference pages out of the field tables
+release-check: ## every step that a release must pass, on a clean clone (root)
+	packaging/release-check.sh
+
+generate: build ## schemas, reference pages, completions and manual page out of the tables
 	tests/generate.py
 
 format: ## let clang-format lay out every C file
@@ -48,4 +51,4 @@ format: ## let clang-format lay out every C file
 clean: ## remove every build folder
 	rm -rf build build-asan build-fuzz build-release dist
 
-.PHONY: help setup build demo test test-gpu lint asan fuzz bench dist generate format clean
+.PHONY: help setup build demo test test-gpu lint asan fuzz bench dist release-check generate format clean

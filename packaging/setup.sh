@@ -37,7 +37,7 @@ needs() {
 	want|cmd:rustc|rustc|rust|Rust test programs
 	want|cmd:musl-gcc|musl-tools|musl-gcc|musl test programs
 	want|cmd:ld.lld|lld|lld|test programs of another linker
-	want|cmd:busybox|busybox-static|busybox|a static program to look at
+	want|cmd:busybox|busybox-static|busybox|a static program to look at, a scratch root
 	want|cmd:strace|strace|strace|a tracer that is in the way
 	want|cmd:xz|xz-utils|xz|mini debug data of test programs
 	want|cmd:setpriv|util-linux|util-linux|tests without rights
@@ -45,6 +45,11 @@ needs() {
 	want|cmd:clang-format|clang-format|clang-tools-extra|make lint
 	want|cmd:ctags|universal-ctags|ctags|make lint
 	want|file:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a /usr/lib/clang/*/lib/*/libclang_rt.fuzzer*.a /usr/lib64/clang/*/lib/*/libclang_rt.fuzzer*.a|FUZZER|compiler-rt|make fuzz
+	want|file:/usr/lib/python3*/ensurepip /usr/lib64/python3*/ensurepip|python3-venv|python3|a clean environment for the wheel
+	want|cmd:zsh|zsh|zsh|tests of completions
+	want|cmd:fish|fish|fish|tests of completions
+	want|cmd:mandoc|mandoc|mandoc|test of the manual page
+	want|py:wheel|python3-wheel|python3-wheel|make dist
 	want|cmd:bpftrace|bpftrace|bpftrace|make bench
 	want|perf:|PERF|perf|make bench
 	LIST

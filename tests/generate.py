@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the tool's own tables say: schemas/NAME.schema.json, docs/records.md, docs/selectors.md, docs/errors.md. In: $XPROBE or
-build/xprobe. With --check nothing is written; exit 1 names every file that differs."""
+"""Writes what the tool's own tables say: schemas/NAME.schema.json, reference pages in docs/, completions and the manual page in packaging/.
+In: $XPROBE or build/xprobe. With --check nothing is written; exit 1 names every file that differs."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ def ask(word):
 
 def wanted():
     files = {ROOT / f"schemas/{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in ask("schemas").items()}
-    files.update({ROOT / f"docs/{name}.md": text.rstrip("\n") + "\n" for name, text in ask("docs").items()})
+    files.update({ROOT / path: text.rstrip("\n") + "\n" for path, text in ask("files").items()})
     return files
 
 
@@ -37,6 +37,7 @@ def main():
         return 1 if names else 0
     (ROOT / "schemas").mkdir(exist_ok=True)
     for path, text in wanted().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     for path in differing():
         path.unlink()

@@ -10,7 +10,7 @@ static const struct {
 	const char *word;
 	void (*write)(struct xp_json *json);
 } references[] = {
-	{ "docs", xp_reference_docs },
+	{ "files", xp_reference_files },
 	{ "lists", xp_reference_lists },
 	{ "schemas", xp_reference_schemas },
 };
@@ -41,7 +41,7 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 		int rc = xp_flags_check_mode(session, parts[i]->mode, word, reterr);
 		return rc ? rc : parts[i]->run(session, reterr);
 	}
-	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows cupti, docs, lists, schemas and uprobe, not \"%.100s\"", word);
+	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows cupti, files, lists, schemas and uprobe, not \"%.100s\"", word);
 	xp_err_object(reterr, "%.100s", word);
 	return rc;
 }
@@ -93,7 +93,7 @@ static const struct xp_flag flags[] = {
 const struct xp_command xp_command_dev = {
 	.name = "dev",
 	.summary = "developer commands; not for scripts",
-	.usage = "  xprobe dev docs|lists|schemas\n  xprobe dev cupti --input FILE --session-id ID\n"
+	.usage = "  xprobe dev files|lists|schemas\n  xprobe dev cupti --input FILE --session-id ID\n"
 		 "  xprobe dev uprobe --pid PID --binary PATH --symbol NAME [--return] [--samples N] [--timeout-ms N] [--probe-id N] "
 		 "[--jsonl]\n",
 	.flags = flags,

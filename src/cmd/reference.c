@@ -4,6 +4,7 @@
 
 #include "base/field.h"
 #include "cmd/errors.h"
+#include "cmd/shell.h"
 #include "engine/engine.h"
 #include "family/family.h"
 #include "inventory/inventory.h"
@@ -103,19 +104,27 @@ static void errors_page(struct xp_text *out)
 	}
 }
 
-void xp_reference_docs(struct xp_json *json)
+void xp_reference_files(struct xp_json *json)
 {
 	static const struct {
-		const char *name;
+		const char *path;
 		void (*write)(struct xp_text *out);
-	} pages[] = { { "errors", errors_page }, { "records", records_page }, { "selectors", selectors_page } };
+	} files[] = {
+		{ "docs/errors.md", errors_page },
+		{ "docs/records.md", records_page },
+		{ "docs/selectors.md", selectors_page },
+		{ "packaging/completions/xprobe.bash", xp_shell_bash },
+		{ "packaging/completions/_xprobe", xp_shell_zsh },
+		{ "packaging/completions/xprobe.fish", xp_shell_fish },
+		{ "packaging/xprobe.1", xp_shell_man },
+	};
 
 	xp_json_begin(json, '{');
-	for (size_t i = 0; i < XP_LEN(pages); i++) {
+	for (size_t i = 0; i < XP_LEN(files); i++) {
 		xp_auto_builder text = { 0 };
 
-		pages[i].write(&text);
-		xp_json_key(json, pages[i].name);
+		files[i].write(&text);
+		xp_json_key(json, files[i].path);
 		xp_json_str(json, text.data);
 	}
 	xp_json_end(json, '}');

@@ -7,8 +7,8 @@
 
 /* {NAME: JSON Schema}; written to schemas/NAME.schema.json. */
 void xp_reference_schemas(struct xp_json *json);
-/* {NAME: Markdown}; written to docs/NAME.md. */
-void xp_reference_docs(struct xp_json *json);
+/* {PATH: text}: reference pages, completions, manual page. */
+void xp_reference_files(struct xp_json *json);
 /* {LIST: [name]}: what each *_list.def of the extension surface holds. */
 void xp_reference_lists(struct xp_json *json);
 
