@@ -4,7 +4,7 @@ FUZZ_SECONDS = 10
 FUZZ_LONG = $(FUZZ_SECONDS)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
 setup: ## install what build and tests need (apt or dnf; as root)
 	packaging/setup.sh
