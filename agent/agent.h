@@ -6,6 +6,7 @@
 #ifndef XP_AGENT_AGENT_H
 #define XP_AGENT_AGENT_H
 
+#include "agent/gate_state.h"
 #include "agent/state.h"
 
 struct agent {
@@ -41,6 +42,7 @@ struct agent {
 	struct names names;
 	struct buffers buffers;
 	struct quarantine quarantine;
+	struct gate gate;
 	struct xp_agent_request request; /* a copy: the tool may write the shared one at any time */
 	uint32_t *group_index, group_mask, groups;
 	size_t group_index_bytes;

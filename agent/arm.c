@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/gate.h"
 #include "agent/steps.h"
 
 enum { OLDEST = 18, FIRST_UNKNOWN = 140000, MOST_HOURS = 2, HOLDER_BYTES = 64, PARAMS_13_0 = 32 };
@@ -70,14 +71,11 @@ static void choose_kinds(const struct xp_agent_request *request)
 	xp_agent.exact = request->mode == XP_AGENT_EXACT;
 }
 
-/* Before 13.0 U1 kinds cannot be switched off without risk of a deadlock in the program, so they are never switched on. */
 static int check_version(void)
 {
 	if (xp_agent.version < OLDEST || xp_agent.version >= FIRST_UNKNOWN)
 		return xp_agent_say(XP_AGENT_UNSUPPORTED, "cuptiGetVersion", (int)xp_agent.version, "CUPTI 12 and 13 are known");
-	if (xp_agent.n_kinds && xp_agent.version < CUPTI_VERSION_13_0_U1)
-		return xp_agent_say(XP_AGENT_UNSUPPORTED, "cuptiGetVersion", (int)xp_agent.version, "GPU activity needs CUPTI 13.0 U1");
-	return XP_AGENT_OK;
+	return xp_agent_gate_check();
 }
 
 /* What an earlier capture left in the data region goes: its pages, and commit words that could pass for new ones. */
@@ -110,6 +108,8 @@ static int make_memory(const struct xp_agent_request *request)
 	status = make_data(request);
 	if (!status)
 		status = xp_agent_names_new();
+	if (!status)
+		status = xp_agent_gate_new();
 	return status || !xp_agent.n_kinds ? status : xp_agent_buffers_new();
 }
 
@@ -136,7 +136,8 @@ static int ask_holder(void)
 	int rc = CUPTI_MULTIPLE_SUBSCRIBERS;
 
 	if (xp_agent.cupti.subscribe_v2 && xp_agent.version < CUPTI_VERSION_13_2)
-		rc = XP_AGENT_CALL(subscribe_v2(&xp_agent.subscriber, xp_agent_callback, (void *)(uintptr_t)xp_agent.generation, &params));
+		rc = XP_AGENT_CALL(
+			subscribe_v2(&xp_agent.subscriber, xp_agent_gate_callback(), (void *)(uintptr_t)xp_agent.generation, &params));
 	if (!rc)
 		return XP_AGENT_OK;
 	holder[sizeof(holder) - 1] = '\0';
@@ -148,7 +149,7 @@ static int subscribe(void)
 {
 	struct xp_agent_control *control = xp_agent.control;
 	uint64_t begin_ns = xp_agent_now(), took_ns;
-	int rc = XP_AGENT_CALL(subscribe(&xp_agent.subscriber, xp_agent_callback, (void *)(uintptr_t)xp_agent.generation));
+	int rc = XP_AGENT_CALL(subscribe(&xp_agent.subscriber, xp_agent_gate_callback(), (void *)(uintptr_t)xp_agent.generation));
 
 	took_ns = xp_agent_now() - begin_ns;
 	if (rc == CUPTI_MULTIPLE_SUBSCRIBERS)
@@ -181,6 +182,7 @@ static int callbacks_on(void)
 			if (rc)
 				return xp_agent_say(XP_AGENT_CALL_FAILED, "cuptiEnableCallback", rc, NULL);
 		}
+	xp_agent.gate.since_ns = xp_agent_now();
 	return XP_AGENT_OK;
 }
 

@@ -9,37 +9,57 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WAKE_AT = 16 };
+enum { WAKE_AT = 16, SMALLEST_RECORD = 88 };
 
 static uint8_t *buffer_at(uint32_t index)
 {
 	return xp_agent.buffers.memory + (size_t)index * AGENT_BUFFER_BYTES;
 }
 
-/* The upper half counts operations, so that a stack that came back to the same top is not taken for the old one. */
-static void push_free(uint32_t index)
+/* Every list: the upper half counts operations, so that a list that came back to the same top is not taken for the old one. */
+static void push(uint64_t *list, uint32_t index)
 {
 	struct buffers *buffers = &xp_agent.buffers;
-	uint64_t top = __atomic_load_n(&buffers->free, __ATOMIC_RELAXED), new_top;
+	uint64_t top = __atomic_load_n(list, __ATOMIC_RELAXED), new_top;
 
 	do {
 		__atomic_store_n(&buffers->next[index], (uint32_t)top, __ATOMIC_RELAXED);
 		new_top = ((top >> 32) + 1) << 32 | (index + 1);
-	} while (!__atomic_compare_exchange_n(&buffers->free, &top, new_top, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(list, &top, new_top, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /* Index + 1, or 0. */
-static uint32_t pop_free(void)
+static uint32_t pop(uint64_t *list)
 {
 	struct buffers *buffers = &xp_agent.buffers;
-	uint64_t top = __atomic_load_n(&buffers->free, __ATOMIC_ACQUIRE), new_top;
+	uint64_t top = __atomic_load_n(list, __ATOMIC_ACQUIRE), new_top;
 
 	do {
 		if (!(uint32_t)top)
 			return 0;
 		new_top = ((top >> 32) + 1) << 32 | __atomic_load_n(&buffers->next[(uint32_t)top - 1], __ATOMIC_RELAXED);
-	} while (!__atomic_compare_exchange_n(&buffers->free, &top, new_top, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+	} while (!__atomic_compare_exchange_n(list, &top, new_top, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
 	return (uint32_t)top;
+}
+
+/* Before 12.9 CUPTI may crash when it gets no buffer: then one that is full and not read yet is given again, and its records are lost. */
+static uint32_t take_unread(void)
+{
+	struct buffers *buffers = &xp_agent.buffers;
+	uint32_t index = 0;
+
+	if (xp_agent.version < CUPTI_VERSION_12_9)
+		index = pop(&buffers->done) ?: pop(&buffers->turned);
+	if (!index)
+		return 0;
+	__atomic_sub_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&buffers->lost_bytes, buffers->valid[index - 1], __ATOMIC_RELAXED);
+	return index;
+}
+
+uint64_t xp_agent_buffers_lost(void)
+{
+	return (__atomic_exchange_n(&xp_agent.buffers.lost_bytes, 0, __ATOMIC_RELAXED) + SMALLEST_RECORD - 1) / SMALLEST_RECORD;
 }
 
 /* The pool lives for ever: CUPTI may hold buffers of an earlier capture. */
@@ -55,14 +75,18 @@ int xp_agent_buffers_new(void)
 	for (size_t i = 0; i < (size_t)AGENT_WARM_BUFFERS * AGENT_BUFFER_BYTES; i += 4096)
 		((volatile uint8_t *)buffers->memory)[i] = 0;
 	for (uint32_t i = AGENT_BUFFERS; i-- > 0;)
-		push_free(i);
+		push(&buffers->free, i);
 	return XP_AGENT_OK;
 }
 
-/* An empty pool answers with no buffer: CUPTI counts what it drops (safe from 12.9 on; older ones do not get here). */
+/* An empty pool answers with no buffer: CUPTI counts what it drops. */
 void xp_agent_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	uint32_t index = xp_agent_is_live() ? pop_free() : 0;
+	bool live = xp_agent_is_live();
+	uint32_t index = live ? pop(&xp_agent.buffers.free) : 0;
+
+	if (live && !index)
+		index = take_unread();
 
 	*buffer = index ? buffer_at(index - 1) : NULL;
 	*size = index ? AGENT_BUFFER_BYTES : 0;
@@ -76,14 +100,11 @@ void xp_agent_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, s
 	struct buffers *buffers = &xp_agent.buffers;
 	size_t offset = (size_t)(buffer - buffers->memory);
 	uint32_t index = (uint32_t)(offset / AGENT_BUFFER_BYTES);
-	uint64_t top = __atomic_load_n(&buffers->done, __ATOMIC_RELAXED);
 
 	if (!xp_agent_is_live() || !buffer || offset >= (size_t)AGENT_BUFFERS * AGENT_BUFFER_BYTES)
 		return;
 	buffers->valid[index] = (uint32_t)(valid < AGENT_BUFFER_BYTES ? valid : AGENT_BUFFER_BYTES);
-	do {
-		__atomic_store_n(&buffers->next[index], (uint32_t)top, __ATOMIC_RELAXED);
-	} while (!__atomic_compare_exchange_n(&buffers->done, &top, index + 1, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	push(&buffers->done, index);
 	if (__atomic_add_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED) == WAKE_AT && !xp_agent_on_own_thread())
 		syscall(SYS_futex, &xp_agent.control->word.sequence, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
@@ -104,27 +125,38 @@ static uint64_t parse(uint32_t index)
 	return n;
 }
 
-/* The list is taken whole and turned round: records come in the order of completion. */
+/* The newest is taken first, so each pushed onto another list comes out in the order of completion. */
+static void turn(void)
+{
+	struct buffers *buffers = &xp_agent.buffers;
+	uint32_t index;
+
+	while ((index = pop(&buffers->done)))
+		push(&buffers->turned, index - 1);
+}
+
 uint64_t xp_agent_buffers_read(void)
 {
 	struct buffers *buffers = &xp_agent.buffers;
-	uint32_t list = (uint32_t)__atomic_exchange_n(&buffers->done, 0, __ATOMIC_ACQUIRE), turned = 0;
 	uint64_t n = 0;
+	uint32_t index;
 
-	while (list) {
-		uint32_t next = __atomic_load_n(&buffers->next[list - 1], __ATOMIC_RELAXED);
-
-		__atomic_store_n(&buffers->next[list - 1], turned, __ATOMIC_RELAXED);
-		turned = list;
-		list = next;
-	}
-	while (turned) {
-		uint32_t next = __atomic_load_n(&buffers->next[turned - 1], __ATOMIC_RELAXED);
-
+	turn();
+	while ((index = pop(&buffers->turned))) {
 		__atomic_sub_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED);
-		n += parse(turned - 1);
-		push_free(turned - 1);
-		turned = next;
+		n += parse(index - 1);
+		push(&buffers->free, index - 1);
 	}
 	return n;
+}
+
+void xp_agent_buffers_drop(void)
+{
+	struct buffers *buffers = &xp_agent.buffers;
+	uint32_t index;
+
+	while ((index = pop(&buffers->done))) {
+		__atomic_sub_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED);
+		push(&buffers->free, index - 1);
+	}
 }

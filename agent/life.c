@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/compat.h"
+#include "agent/gate.h"
 
 struct agent xp_agent = { .fd = -1 };
 
@@ -299,7 +300,9 @@ static void *run(void *arg)
 		} else {
 			bool waiting = xp_agent_quarantine_release();
 
-			wait_for_command(answered, armed() ? AGENT_TICK_MS : waiting ? AGENT_QUARANTINE_MS : -1);
+			int idle_ms = armed() ? AGENT_TICK_MS : xp_agent_gate_idle(waiting ? AGENT_QUARANTINE_MS : -1, answered);
+
+			wait_for_command(answered, idle_ms);
 		}
 		if (armed())
 			watch_capture();
@@ -315,7 +318,8 @@ void xp_agent_exit(void)
 	__atomic_store_n(&xp_agent.exiting, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&xp_agent.view.generation, 0, __ATOMIC_SEQ_CST);
 	xp_agent.control->word.ended = ENDED_EXIT;
-	for (unsigned i = 0; i < 50 && __atomic_load_n(&xp_agent.in_cupti, __ATOMIC_SEQ_CST); i++)
+	/* A stop that holds the program's threads must not be left half way. */
+	for (unsigned i = 0; i < (xp_agent.gate.closed ? 2000 : 50) && __atomic_load_n(&xp_agent.in_cupti, __ATOMIC_SEQ_CST); i++)
 		xp_agent_sleep_ms(1);
 	__atomic_store_n(&xp_agent.control->word.state, XP_AGENT_GONE, __ATOMIC_RELEASE);
 }

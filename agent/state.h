@@ -85,9 +85,11 @@ struct buffers {
 	uint8_t *memory;
 	uint64_t free;		      /* shared: tag << 32 | index + 1 of the first free one */
 	uint32_t next[AGENT_BUFFERS]; /* shared: index + 1 */
-	uint64_t done;		      /* shared: list of completed ones, newest first */
+	uint64_t done;		      /* shared: the same; completed ones, newest first */
+	uint64_t turned;	      /* shared: the same; being read, oldest first */
 	uint32_t valid[AGENT_BUFFERS];
 	uint64_t requested, refused; /* shared */
+	uint64_t lost_bytes;	     /* shared: of completed ones that were handed out again unread */
 	uint32_t waiting;	     /* shared: completed ones not parsed yet */
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs while a capture is on, and how it ends (CUPTI 13.0 U1 and newer, and callbacks alone on every version): kinds off, flush, a
- * bounded wait for launches without a record, flush, forced flush, unsubscribe under quarantine. Never a callback off, never a finalize.
+ * What runs while a capture is on, and how it ends: kinds off (before CUPTI 13.0 U1 behind the gate), flush, a bounded wait for launches
+ * without a record, flush, forced flush, unsubscribe under quarantine. Never a callback off, never a finalize.
  */
 #include "agent/work.h"
 
+#include "agent/gate.h"
 #include "agent/steps.h"
 
 enum { WAIT_STEP_MS = 10, QUIET = 1, QUIET_GRAPHS = 3, MOST_WAIT_MS = 3000 };
@@ -22,6 +23,7 @@ static void count_lost(void)
 
 	if (xp_agent.n_kinds && !XP_AGENT_CALL(dropped(NULL, 0, &dropped)))
 		counters->cupti_dropped += dropped;
+	counters->cupti_dropped += xp_agent_buffers_lost();
 	counters->buffers_refused = __atomic_load_n(&xp_agent.buffers.refused, __ATOMIC_RELAXED);
 	xp_agent_sum_shards(counters);
 }
@@ -47,12 +49,18 @@ void xp_agent_tick(void)
 		flush(0);
 	else if (xp_agent.n_kinds)
 		xp_agent_buffers_read();
+	else if (xp_agent.gate.left)
+		xp_agent_buffers_drop();
 	count_lost();
 }
 
 void xp_agent_kinds_off(void)
 {
 	__atomic_store_n(&xp_agent.view.no_launches, true, __ATOMIC_SEQ_CST);
+	if (xp_agent.gate.on) {
+		xp_agent_gate_kinds_off();
+		return;
+	}
 	for (unsigned i = xp_agent.n_kinds; i-- > 0;)
 		XP_AGENT_CALL(disable(xp_agent.kinds[i]));
 }
@@ -73,7 +81,9 @@ void xp_agent_settle(void)
 			return;
 	}
 	flush(0);
-	flush(CUPTI_FLUSH_FORCED);
+	/* With kinds left on it would destroy the records of kernels that go on running. */
+	if (!counters->left_on)
+		flush(CUPTI_FLUSH_FORCED);
 	counters->in_flight += xp_agent_unmatched();
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which callback ids a capture listens on. In: the request's filters and CUPTI's own names. Out: the want table. Agent's thread, at ARM. */
-#include "agent/work.h"
+#include "agent/gate.h"
 
 #include <string.h>
+
+#include "agent/work.h"
 
 #include "src/event/api_name.h"
 
@@ -70,6 +72,7 @@ static uint32_t look_at(uint32_t domain, uint32_t cbid, const char *name)
 		xp_agent.view.api_name[domain - 1][cbid] = xp_agent_name(name, &filters, &complete);
 	if (xp_agent.view.graphs && (starts(folded, len, "cuGraphInstantiate") || starts(folded, len, "cudaGraphInstantiate")))
 		*want |= WANT_INSTANTIATE;
+	*want |= xp_agent_gate_want(domain, cbid, folded, len);
 	return satisfied;
 }
 
@@ -109,7 +112,7 @@ int xp_agent_want_apis(void)
 		return XP_AGENT_OK;
 	if (xp_agent.n_kinds)
 		want_launches();
-	if (xp_agent.any_api || xp_agent.view.graphs)
+	if (xp_agent.any_api || xp_agent.view.graphs || xp_agent.gate.on)
 		satisfied = look_at_domain(CUPTI_DOMAIN_DRIVER) | look_at_domain(CUPTI_DOMAIN_RUNTIME);
 	for (unsigned i = 0; i < request->n_filters; i++) {
 		const struct xp_agent_filter *filter = &request->filters[i];

@@ -20,6 +20,10 @@ cupti_request_fn xp_agent_buffer_request;
 cupti_complete_fn xp_agent_buffer_complete;
 /* Parses every completed buffer; returns the number of records. */
 uint64_t xp_agent_buffers_read(void);
+/* Gives every completed buffer back unread. */
+void xp_agent_buffers_drop(void);
+/* Records in buffers that had to be handed out again unread, since the last call; at most so many. */
+uint64_t xp_agent_buffers_lost(void);
 void xp_agent_record(const uint8_t *record);
 
 /* What activity.c takes from a record, whatever its kind. */

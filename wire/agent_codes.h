@@ -39,6 +39,11 @@
 #define XP_AGENT_WRONG_STATE 10	  /* ARM while armed */
 #define XP_AGENT_NO_QUARANTINE 11 /* libcupti's import of free was not found */
 
+/* Why kinds could not be switched off at a stop (before CUPTI 13.0 U1). */
+#define XP_AGENT_LEFT_BUSY 1	 /* threads were inside launching or loading calls all the time */
+#define XP_AGENT_LEFT_CONTEXTS 2 /* a context was created or destroyed while armed */
+#define XP_AGENT_LEFT_THREADS 3	 /* more launching threads than can be told apart */
+
 #define XP_AGENT_EXACT 1
 #define XP_AGENT_AGGREGATE 2
 

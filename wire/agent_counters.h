@@ -35,7 +35,8 @@ struct xp_agent_counters {
 	__u64 stop_ns;	    /* how long the last stop took */
 	__u64 buffer_bytes; /* memory of the buffer pool */
 	__u64 armed_ns;	    /* CLOCK_MONOTONIC, when callbacks and kinds began to go on */
-	__u64 pad[2];
+	__u64 gate_ns;	    /* how long the stop held launching and loading calls; 0: it did not */
+	__u64 left_on;	    /* XP_AGENT_LEFT_*: kinds stay on; 0: they are off */
 };
 XP_WIRE_SIZE(struct xp_agent_counters, 272);
 

@@ -6,7 +6,10 @@
  *   launch THREADS N NAME NS  N kernels from each of THREADS       driver N      N kernels by the driver API
  *   fail N   memcpy KIND SRC DST BYTES N   memset N   graph K N (made now)   old K N (a graph made at the start)   sync MS
  *   loop THREADS US   launch until `end`      fork   exec PATH   exit
+ *   mixed THREADS US   the same, the first thread replays graphs and the second loads modules
+ *   load MS   context MS   full MS   calls that take so long   profile start|stop   the program's own profiler (client.h)
  */
+#include "client.h"
 #include "fake.h"
 
 #include <dlfcn.h>
@@ -54,6 +57,24 @@ static void *launch_for_ever(void *arg)
 
 	while (looping) {
 		fake_launch(job->name, job->index + 1, 500, 0);
+		job->done++;
+		if (job->pause_us)
+			usleep(job->pause_us);
+	}
+	return NULL;
+}
+
+static void *mix_for_ever(void *arg)
+{
+	struct job *job = arg;
+
+	while (looping) {
+		if (job->index == 0)
+			fake_graph_launch(old_graph, 1);
+		else if (job->index == 1)
+			fake_cu_load(0);
+		else
+			fake_launch(job->name, job->index + 1, 500, 0);
 		job->done++;
 		if (job->pause_us)
 			usleep(job->pause_us);
@@ -131,6 +152,14 @@ static unsigned long long obey_work(const char *verb, char a[4][4200], int n)
 			fake_graph_launch(old_graph, 1);
 	else if (!strcmp(verb, "sync"))
 		fake_synchronize((unsigned)atoi(a[0]));
+	else if (!strcmp(verb, "load"))
+		fake_cu_load((unsigned)atoi(a[0]));
+	else if (!strcmp(verb, "context"))
+		fake_cu_context((unsigned)atoi(a[0]));
+	else if (!strcmp(verb, "full"))
+		fake_cu_full_queue((unsigned)atoi(a[0]));
+	else if (!strcmp(verb, "profile"))
+		return !strcmp(a[0], "start") ? fake_profile_start(cupti) : fake_profile_stop(cupti);
 	else
 		return 99;
 	return 0;
@@ -157,9 +186,9 @@ static unsigned long long obey(const char *verb, char a[4][4200], int n, const c
 
 		for (int i = 0; i < atoi(a[1]); i++)
 			fake_graph_launch(graph, 1);
-	} else if (!strcmp(verb, "loop")) {
+	} else if (!strcmp(verb, "loop") || !strcmp(verb, "mixed")) {
 		looping = 1;
-		start((unsigned)atoi(a[0]), 0, "loop", 0, (unsigned)atoi(a[1]), launch_for_ever);
+		start((unsigned)atoi(a[0]), 0, "loop", 0, (unsigned)atoi(a[1]), *verb == 'l' ? launch_for_ever : mix_for_ever);
 	} else if (!strcmp(verb, "end"))
 		return finish();
 	else if (!strcmp(verb, "fork"))

@@ -129,6 +129,7 @@ void fake_enter(uint32_t domain, uint32_t cbid, const char *name, const void *pa
 	};
 
 	deliver(&call, domain, cbid);
+	fake_gate_enter(domain, cbid);
 }
 
 void fake_leave(uint32_t domain, uint32_t cbid, const char *name, const void *params, uint64_t *cell, uint32_t correlation, int result)
@@ -145,5 +146,6 @@ void fake_leave(uint32_t domain, uint32_t cbid, const char *name, const void *pa
 		.correlation = correlation,
 	};
 
+	fake_gate_leave(domain, cbid);
 	deliver(&call, domain, cbid);
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum { STREAMS = 256, LEAD_NS = 2000, DRIVER_VERSION = 13000 };
-enum { CB_LAUNCH = 307, CB_GRAPH_LAUNCH = 514, CB_GRAPH_INSTANTIATE = 674 };
+enum { CB_MODULE_LOAD = 19, CB_LAUNCH = 307, CB_GRAPH_LAUNCH = 514, CB_CONTEXT_CREATE = 645, CB_GRAPH_INSTANTIATE = 674 };
 
 struct graph {
 	struct graph *self; /* what the launch call's first parameter points to */
@@ -161,4 +161,31 @@ int fake_cu_graph_launch(void *exec, uint32_t stream, uint32_t outer)
 	}
 	fake_call_leave(1, CB_GRAPH_LAUNCH, "cuGraphLaunch", params, &cell, id, 0);
 	return 0;
+}
+
+static int take_time(uint32_t cbid, const char *name, unsigned ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000l };
+	uint32_t id = fake_next_correlation();
+	uint64_t cell = 0x5555;
+
+	fake_call_enter(1, cbid, name, NULL, &cell, id);
+	nanosleep(&time, NULL);
+	fake_call_leave(1, cbid, name, NULL, &cell, id, 0);
+	return 0;
+}
+
+int fake_cu_load(unsigned ms)
+{
+	return take_time(CB_MODULE_LOAD, "cuModuleLoadData", ms);
+}
+
+int fake_cu_context(unsigned ms)
+{
+	return take_time(CB_CONTEXT_CREATE, "cuCtxCreate_v3", ms);
+}
+
+int fake_cu_full_queue(unsigned ms)
+{
+	return take_time(CB_LAUNCH, "cuLaunchKernel", ms);
 }

@@ -10,6 +10,12 @@ void fake_die(const char *why) __attribute__((noreturn));
 void fake_enter(uint32_t domain, uint32_t cbid, const char *name, const void *params, uint64_t *cell, uint32_t correlation);
 void fake_leave(uint32_t domain, uint32_t cbid, const char *name, const void *params, uint64_t *cell, uint32_t correlation, int result);
 void fake_record(const struct fake_work *work);
+/* gate.c: what endangers programs before 13.0 U1. */
+void fake_gate_enter(uint32_t domain, uint32_t cbid);
+void fake_gate_leave(uint32_t domain, uint32_t cbid);
+void fake_gate_switched_on(void);
+void fake_gate_switch_off(void);
+void fake_gate_no_buffer(void);
 
 typedef void fake_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void fake_request(uint8_t **buffer, size_t *size, size_t *max_records);

@@ -45,6 +45,10 @@ int fake_cu_memcpy(uint8_t kind, uint8_t src, uint8_t dst, uint64_t bytes, uint3
 int fake_cu_memset(uint32_t value, uint64_t bytes, uint32_t stream, uint32_t correlation);
 void *fake_cu_graph(unsigned kernels, const char *name);
 int fake_cu_graph_launch(void *exec, uint32_t stream, uint32_t correlation);
+/* Calls that take so long: loading a module, creating a context, a launch that waits for a full queue. */
+int fake_cu_load(unsigned ms);
+int fake_cu_context(unsigned ms);
+int fake_cu_full_queue(unsigned ms);
 
 /* libcudart: runtime calls around driver calls. */
 int fake_launch(const char *name, uint32_t stream, uint64_t duration_ns, int result);
@@ -55,7 +59,7 @@ int fake_graph_launch(void *exec, uint32_t stream);
 /* A call that blocks for a while, as a synchronize does. */
 int fake_synchronize(unsigned ms);
 
-/* libcupti, by dlsym: "dead", "zero_every", "negative_every", "drop_every", "subscribe_ms", "busy", "late_us", "same_id". */
+/* libcupti, by dlsym: "dead", "zero_every", "negative_every", "drop_every", "subscribe_ms", "busy", "late_us", "same_id", "disable_ms". */
 void fake_cupti_set(const char *what, uint64_t value);
 uint64_t fake_cupti_get(const char *what);
 

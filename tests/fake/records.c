@@ -50,7 +50,9 @@ int cuptiActivityEnable(uint32_t kind)
 		fake_die("GRAPH_TRACE was enabled, which kills programs with older graphs");
 	if (kind >= KINDS)
 		return 1;
-	__atomic_store_n(&on[kind], 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_exchange_n(&on[kind], 1, __ATOMIC_SEQ_CST) && kind == KIND_CONCURRENT_KERNEL)
+		fake_gate_switched_on();
+	fake_cupti_set("kernel_on", on[KIND_CONCURRENT_KERNEL]);
 	return 0;
 }
 
@@ -58,9 +60,10 @@ int cuptiActivityDisable(uint32_t kind)
 {
 	if (kind >= KINDS)
 		return 1;
-	if (FAKE_MAJOR == 12 && kind == KIND_CONCURRENT_KERNEL)
-		fake_die("the kernel kind was switched off on CUPTI 12, where that deadlocks");
+	if (kind == KIND_CONCURRENT_KERNEL)
+		fake_gate_switch_off();
 	__atomic_store_n(&on[kind], 0, __ATOMIC_SEQ_CST);
+	fake_cupti_set("kernel_on", on[KIND_CONCURRENT_KERNEL]);
 	return 0;
 }
 
@@ -127,6 +130,7 @@ static struct filled *new_buffer(void)
 
 	request(&made->bytes, &made->size, &most);
 	if (!made->bytes) {
+		fake_gate_no_buffer();
 		free(made);
 		return NULL;
 	}
@@ -155,6 +159,38 @@ static int misshape(struct fake_work *work)
 	return 0;
 }
 
+static int has_ended(const struct filled *filled)
+{
+	uint64_t now = now_ns();
+
+	for (unsigned i = 0; i < filled->n; i++)
+		if (filled->entries[i].end_ns > now)
+			return 0;
+	return 1;
+}
+
+/* The thread's next record opens a new buffer: its pointer is cleared by a change of what it points to. */
+static void give_back(struct filled *filled)
+{
+	uint8_t *bytes = filled->bytes;
+	size_t size = filled->size, used = filled->used;
+
+	filled->used = filled->n = 0;
+	filled->bytes = NULL;
+	filled->size = 0;
+	pthread_mutex_unlock(&lock);
+	complete(NULL, 0, bytes, size, used);
+	pthread_mutex_lock(&lock);
+}
+
+/* Full ones go back by themselves as soon as their work has ended. */
+static void give_back_full(void)
+{
+	for (struct filled *filled = list; filled; filled = filled->next)
+		if (filled->bytes && !filled->owned && has_ended(filled))
+			give_back(filled);
+}
+
 void fake_record(const struct fake_work *given)
 {
 	static const uint32_t kinds[] = {
@@ -171,6 +207,7 @@ void fake_record(const struct fake_work *given)
 	if (mine && (mine->used + record_bytes(kind) > mine->size || mine->n == RECORDS)) {
 		mine->owned = 0;
 		mine = NULL;
+		give_back_full();
 	}
 	if (!mine)
 		mine = new_buffer();
@@ -184,16 +221,6 @@ void fake_record(const struct fake_work *given)
 	pthread_mutex_unlock(&lock);
 }
 
-static int has_ended(const struct filled *filled)
-{
-	uint64_t now = now_ns();
-
-	for (unsigned i = 0; i < filled->n; i++)
-		if (filled->entries[i].end_ns > now)
-			return 0;
-	return 1;
-}
-
 static void forget_times(struct filled *filled)
 {
 	uint64_t now = now_ns();
@@ -201,20 +228,6 @@ static void forget_times(struct filled *filled)
 	for (unsigned i = 0; i < filled->n; i++)
 		if (filled->entries[i].end_ns > now)
 			memset(filled->bytes + filled->entries[i].offset + 16, 0, 16);
-}
-
-/* The thread's next record opens a new buffer: its pointer is cleared by a change of what it points to. */
-static void give_back(struct filled *filled)
-{
-	uint8_t *bytes = filled->bytes;
-	size_t size = filled->size, used = filled->used;
-
-	filled->used = filled->n = 0;
-	filled->bytes = NULL;
-	filled->size = 0;
-	pthread_mutex_unlock(&lock);
-	complete(NULL, 0, bytes, size, used);
-	pthread_mutex_lock(&lock);
 }
 
 int cuptiActivityFlushAll(uint32_t flag)

@@ -3,6 +3,7 @@
 #ifndef XP_TESTS_AGENT_APP_H
 #define XP_TESTS_AGENT_APP_H
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@
 #define AGENT XP_BUILD_DIR "/libxprobe-agent.so"
 #define FAKE XP_BUILD_DIR "/tests/fake/"
 
-enum { MOST_RECORDS = 1 << 17, MOST_NAMES = 256, KINDS = 11 };
+enum { MOST_RECORDS = 1 << 18, MOST_NAMES = 256, KINDS = 11 };
 
 struct app {
 	pid_t pid;
@@ -90,12 +91,11 @@ static inline void spawn(struct app *app, int major)
 
 	*app = (struct app){ 0 };
 	snprintf(path, sizeof(path), FAKE "app%d", major);
-	assert_int_equal(pipe(in) | pipe(out), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
 	app->pid = fork();
 	if (!app->pid) {
 		dup2(in[0], 0);
 		dup2(out[1], 1);
-		close(in[0]), close(in[1]), close(out[0]), close(out[1]);
 		execl(path, path, (char *)NULL);
 		_exit(127);
 	}

@@ -55,26 +55,6 @@ static void what_cannot_work_is_refused_by_name(void **state)
 	end_app(&app);
 }
 
-/* CUPTI 12: no way to switch kinds off safely, so none goes on; calls alone are fine. */
-static void old_cupti_gives_calls_only(void **state)
-{
-	struct app app;
-	xp_auto_err err = { 0 };
-
-	start_app(&app, 12);
-	want_kernels(&app);
-	assert_int_equal(try_arm(&app, &err), -XP_E_UNSUPPORTED_CUDA_VERSION);
-	assert_int_equal(tell(&app, "get sessions"), 0);
-	app.request.n_filters = 0;
-	want(&app, XP_CAPTURE_API_ENTRY, XP_AGENT_MATCH_EXACT, "cuLaunchKernel");
-	arm(&app);
-	tell(&app, "launch 4 211 k 10");
-	stop(&app);
-	assert_int_equal(app.n, 844);
-	assert_int_equal(xp_agent_link_identity(app.link).cupti_version, 28);
-	end_app(&app);
-}
-
 static void two_tools(void **state)
 {
 	struct app app;
@@ -459,7 +439,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_cannot_work_is_refused_by_name),
-		cmocka_unit_test(old_cupti_gives_calls_only),
 		cmocka_unit_test(two_tools),
 		cmocka_unit_test(a_lost_lease_ends_the_capture),
 		cmocka_unit_test(the_deadline_ends_the_capture),
