@@ -42,6 +42,7 @@ needs() {
 	want|cmd:xz|xz-utils|xz|mini debug data of test programs
 	want|cmd:setpriv|util-linux|util-linux|tests without rights
 	want|cmd:capsh|libcap2-bin|libcap|tests without rights
+	want|chromium:|CHROMIUM|chromium-headless|tests of the html report
 	want|cmd:clang-format|clang-format|clang-tools-extra|make lint
 	want|cmd:ctags|universal-ctags|ctags|make lint
 	want|file:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a /usr/lib/clang/*/lib/*/libclang_rt.fuzzer*.a /usr/lib64/clang/*/lib/*/libclang_rt.fuzzer*.a|FUZZER|compiler-rt|make fuzz
@@ -66,12 +67,14 @@ tool_of_kernel() {
 }
 
 present() {
-	local kind=${1%%:*} what=${1#*:} glob python
+	local kind=${1%%:*} what=${1#*:} glob python browser
 	case $kind in
 	cmd) PATH="$PATH:/usr/sbin:/sbin" command -v "$what" >/dev/null ;;
 	pc) runs pkg-config --exists "$what" ;;
 	py) for python in python3 /usr/bin/python3; do runs "$python" -c "import $what" && return 0; done; return 1 ;;
 	bpftool | perf) tool_of_kernel "$kind" ;;
+	chromium) for browser in chromium-headless-shell chromium google-chrome /usr/lib64/chromium-browser/headless_shell; do
+		command -v "$browser" >/dev/null && return 0; done; return 1 ;;
 	file) for glob in $what; do compgen -G "$glob" >/dev/null && return 0; done; return 1 ;;
 	esac
 }
@@ -81,6 +84,10 @@ package_name() {
 	case $1 in
 	bpftool | PERF)
 		if [ "${ID:-}" = ubuntu ]; then echo linux-tools-common linux-tools-generic; elif [ "$1" = PERF ]; then echo linux-perf; else echo bpftool; fi ;;
+	# 98 MB with all that it needs. Ubuntu has only a snap, which no test can drive.
+	CHROMIUM)
+		if apt-cache show chromium-headless-shell >/dev/null 2>&1; then echo chromium-headless-shell
+		elif [ "${ID:-}" != ubuntu ]; then echo chromium; fi ;;
 	FUZZER)
 		local version
 		version=$(clang --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p' | head -1)
