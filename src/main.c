@@ -13,6 +13,7 @@
 #include "cmd/emit.h"
 #include "cmd/flags.h"
 #include "collect/collector.h"
+#include "output/command_line.h"
 
 static volatile sig_atomic_t interrupts;
 /* Commands other than captures have nothing to clean up: a signal ends them at once. */
@@ -106,6 +107,22 @@ static const char *make_session_id(struct xp_arena *arena, const char *command)
 	return xp_arena_fmt(arena, "xp_%s_%d_%08x", command, (int)getpid(), nonce);
 }
 
+/*
+ * For commands to paste: the path that was typed, where one was, and sudo where that was the way to root. Files of a run belong to that
+ * user, so that the next command has to be root's as well.
+ */
+static const char *make_program(struct xp_arena *arena, const char *typed)
+{
+	xp_auto_builder text = { 0 };
+
+	xp_text_str(&text, geteuid() == 0 && getenv("SUDO_USER") ? "sudo " : "");
+	if (typed && strchr(typed, '/') && typed[0] != '-')
+		xp_shell_word(&text, typed);
+	else
+		xp_text_str(&text, "xprobe");
+	return xp_arena_str(arena, text.data);
+}
+
 static int print_help(const struct xp_command *command)
 {
 	xp_auto_builder out = { 0 };
@@ -160,6 +177,8 @@ int main(int argc, char **argv)
 	bool stdout_open = open_standard_descriptors();
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
 	struct xp_session session = { .arena = arena, .warnings = { .arena = arena } };
+
+	session.program = make_program(arena, argc ? argv[0] : NULL);
 
 	catch_signals();
 	choose_output(&session, argc, argv);

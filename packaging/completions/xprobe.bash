@@ -25,7 +25,7 @@ _xprobe() {
 		return
 		;;
 	--format)
-		mapfile -t COMPREPLY < <(compgen -W "chrome folded jsonl speedscope" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "chrome folded html jsonl speedscope" -- "$cur")
 		return
 		;;
 	--evidence)

@@ -29,7 +29,7 @@ complete -c xprobe -n '__fish_seen_subcommand_from measure' -l min-block-us -x -
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l tree -d 'the process and its descendants (64)'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l threads -x -d 'only threads whose name matches'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l events-out -r -F -d 'where the artifact goes (default: a private folder)'
-complete -c xprobe -n '__fish_seen_subcommand_from measure' -l format -x -a 'chrome folded jsonl speedscope' -d 'of --events-out: jsonl, chrome; folded, speedscope; html'
+complete -c xprobe -n '__fish_seen_subcommand_from measure' -l format -x -a 'chrome folded html jsonl speedscope' -d 'of --events-out: jsonl, chrome; --cpu-sample: folded, speedscope; --triage and graphs: html'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l evidence -x -a 'summary full' -d 'summary or full: every pair or group inline, no size budget'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l agent -r -F -d 'CUPTI agent file'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l max-cost -x -d 'stop when the capture costs more than this share of the target\'s CPU (default 0.05; 0 = no limit)'

@@ -31,6 +31,7 @@ struct xp_flag_use {
 struct xp_session {
 	struct xp_arena *arena;
 	const char *session_id; /* xp_<command>_<pid>_<8 hex> */
+	const char *program;	/* how a reader calls this xprobe again: "xprobe", "sudo build/xprobe" */
 	const struct xp_command *command;
 	struct xp_flag_use *uses;
 	size_t n_uses;

@@ -31,6 +31,7 @@ struct xp_measure_request {
 	bool allow_cxx_return;
 	const char *events_out; /* NULL: private folder */
 	const char *format;	/* "jsonl" */
+	const char *page_out;	/* of a graph: html report beside the artifact; NULL: none */
 	int evidence_mode;
 	uint32_t test_ring_bytes;
 };

@@ -29,6 +29,8 @@ static int check_destination(const struct xp_measure_request *request, struct xp
 	const struct xp_output *output;
 	int rc = xp_output_choose(request->format, "jsonl", XP_TAKES_EVENTS, &output, reterr);
 
+	if (!rc && request->page_out)
+		rc = xp_artifact_check_destination(request->page_out, reterr);
 	if (rc)
 		return rc;
 	return request->events_out ? xp_artifact_check_destination(request->events_out, reterr) : xp_artifact_folder_check(reterr);

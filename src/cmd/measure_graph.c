@@ -3,6 +3,7 @@
  */
 #include "cmd/emit.h"
 #include "cmd/measure_finish.h"
+#include "output/output.h"
 #include "output/report_graph.h"
 #include "result/graph.h"
 
@@ -103,6 +104,24 @@ static int make_value(const struct xp_conclusion *c, const struct outcome *outco
 	return xp_graph_make(&request, c->session->arena, ret_value, reterr);
 }
 
+/* The page of --format html. */
+static int write_page(const struct xp_conclusion *c, struct xp_graph_result *value, struct xp_err *reterr)
+{
+	const struct xp_output_input input = { .session_id = c->session->session_id, .record = &xp_graph_result_record, .value = value };
+	struct xp_artifact *artifact = xp_arena_new_of(c->session->arena, struct xp_artifact);
+	struct xp_artifact_file *file;
+
+	value->invocation = c->session->program;
+	if (!c->request->page_out)
+		return 0;
+	int rc = xp_artifact_open(c->request->page_out, &file, reterr);
+	if (!rc)
+		rc = xp_output_file(xp_output_find("html"), &input, file, c->session->arena, artifact, reterr);
+	if (!rc)
+		value->report = artifact;
+	return rc;
+}
+
 /* The good edges are told although the command failed; a failure to say them never replaces the failure itself. */
 static int fail_with_partial(struct xp_conclusion *c, const struct outcome *outcome, struct xp_err *failure, struct xp_err *reterr)
 {
@@ -111,8 +130,10 @@ static int fail_with_partial(struct xp_conclusion *c, const struct outcome *outc
 
 	xp_conclude_tell_artifact(c, failure);
 	c->status = XP_FAILED;
-	if (!make_value(c, outcome, &value, &ignored))
+	if (!make_value(c, outcome, &value, &ignored)) {
+		write_page(c, value, &ignored);
 		xp_err_partial(failure, &xp_graph_result_record, value, XP_RESULT_BUDGET, xp_graph_shrink);
+	}
 	return xp_err_move(reterr, failure);
 }
 
@@ -130,6 +151,8 @@ static int conclude(struct xp_conclusion *c, struct outcome *outcome, struct xp_
 	if (failure->code)
 		return fail_with_partial(c, outcome, failure, reterr);
 	int rc = make_value(c, outcome, &value, reterr);
+	if (!rc)
+		rc = write_page(c, value, reterr);
 	if (rc)
 		return rc;
 	session->value = value;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd/emit.h"
-#include "output/output.h"
 #include "output/report_triage.h"
 
 /* cgroup first and threads last: the end readings of many threads take longest. */
@@ -26,7 +25,6 @@ static void free_folder(void *folder)
 static int read_flags(const struct xp_session *session, struct xp_triage_run *run, uint32_t *ret_pid, struct xp_err *reterr)
 {
 	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost");
-	const struct xp_output *output;
 	unsigned pids = 0;
 	int rc;
 
@@ -38,8 +36,8 @@ static int read_flags(const struct xp_session *session, struct xp_triage_run *ru
 	run->max_cost = cost ? cost->share : 0.05;
 	rc = xp_inventory_flags(session, &run->request, reterr);
 	run->request.for_triage = true;
-	if (!rc && xp_flag_on(session, "--events-out"))
-		rc = xp_output_choose(xp_flag_text(session, "--format", NULL), "html", XP_TAKES_TRIAGE, &output, reterr);
+	if (!rc)
+		rc = xp_triage_report_flags(session, &run->events_out, reterr);
 	return rc ? rc : xp_artifact_folder_check(reterr);
 }
 
@@ -254,7 +252,12 @@ static int conclude(struct xp_triage_run *run, struct xp_err *failure, struct xp
 	parts.status = run->status;
 	parts.input = run->input;
 	struct xp_triage *triage = xp_triage_assemble(&parts, session->arena);
+	const struct xp_triage_input *inputs[] = { &run->input };
+
+	triage->invocation = session->program;
 	if (!err.code && xp_triage_write_index(run, triage, &err) && !failure->code)
+		xp_err_move(failure, &err);
+	if (!err.code && xp_triage_write_report(session, run->events_out, triage, inputs, XP_LEN(inputs), &err) && !failure->code)
 		xp_err_move(failure, &err);
 	if (failure->code)
 		return fail_with_partial(run, triage, failure, reterr);

@@ -18,6 +18,7 @@ struct xp_triage_run {
 	struct xp_session *session;
 	struct xp_inventory_request request;
 	double max_cost;
+	const char *events_out; /* NULL: no report page */
 	struct xp_target *target;
 	struct xp_artifact_folder *folder;
 	struct xp_triage_part parts[XP_SOURCE_COUNT];
@@ -33,5 +34,10 @@ struct xp_triage_run {
 int xp_triage_write_sources(struct xp_triage_run *run, struct xp_err *reterr);
 /* next-<rank>.json for each proposed spec, then triage.json, which evidence.artifact names. TRACE_EXPORT_FAILED. */
 int xp_triage_write_index(struct xp_triage_run *run, struct xp_triage *triage, struct xp_err *reterr);
+/* --events-out and --format of a triage; the destination is checked. INVALID_ARGUMENT, TRACE_EXPORT_FAILED. */
+int xp_triage_report_flags(const struct xp_session *session, const char **ret_path, struct xp_err *reterr);
+/* The page of --events-out, where one was asked for. `inputs`: what the sources of each process saw. TRACE_EXPORT_FAILED. */
+int xp_triage_write_report(const struct xp_session *session, const char *path, struct xp_triage *triage,
+			   const struct xp_triage_input *const *inputs, size_t n_inputs, struct xp_err *reterr);
 
 #endif

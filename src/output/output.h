@@ -9,7 +9,10 @@
 /* What a format can be made of; the commands accept a format by these bits. */
 enum xp_output_takes { XP_TAKES_EVENTS = 1, XP_TAKES_CPU_SAMPLES = 2, XP_TAKES_TRIAGE = 4, XP_TAKES_GRAPH = 8 };
 
-/* A capture, or the plain value of an inventory, triage or graph with its record. The other members are NULL. */
+/*
+ * A capture, or the plain value of an inventory or graph with its record; of a triage with its record a struct xp_html_triage. The other
+ * members are NULL.
+ */
 struct xp_output_input {
 	struct xp_store *store; /* sorted */
 	const char *session_id;

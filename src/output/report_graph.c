@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "output/command_line.h"
 #include "output/human.h"
 #include "output/report_measurement.h"
 #include "result/graph.h"
@@ -136,19 +137,6 @@ static void verdict(const struct xp_graph_result *g, struct xp_text *out, bool c
 	doubts(g, out);
 }
 
-/* Text as one word of a shell; control characters, which no command line can show, become blanks. */
-static void quoted(struct xp_text *out, const char *text)
-{
-	xp_text_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '\'')
-			xp_text_str(out, "'\\''");
-		else
-			xp_text_char(out, (unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text);
-	}
-	xp_text_char(out, '\'');
-}
-
 static const struct xp_graph_edge_result *slowest(const struct xp_graph_result *g)
 {
 	const struct xp_graph_edge_result *found = NULL;
@@ -167,12 +155,12 @@ static void next_step(const struct xp_graph_result *g, const struct xp_artifact 
 		return;
 	xp_text_fmt(out, "%-*sthe slowest edge alone, from the same events:\n%*s", LABEL, "next", LABEL, "");
 	xp_human_tone(out, XP_TONE_STRONG, color);
-	xp_text_str(out, "xprobe measure --input ");
-	quoted(out, artifact->path);
+	xp_text_fmt(out, "%s measure --input ", g->invocation ? g->invocation : "xprobe");
+	xp_shell_word(out, artifact->path);
 	xp_text_str(out, " --from ");
-	quoted(out, edge->start_selector);
+	xp_shell_word(out, edge->start_selector);
 	xp_text_str(out, " --to ");
-	quoted(out, edge->end_selector);
+	xp_shell_word(out, edge->end_selector);
 	xp_text_fmt(out, " --match %s", xp_policy_names[edge->match_policy]);
 	if (g->samples.set)
 		xp_text_fmt(out, " --samples %" PRIu64, g->samples.v);
@@ -182,11 +170,23 @@ static void next_step(const struct xp_graph_result *g, const struct xp_artifact 
 	xp_text_char(out, '\n');
 }
 
+static void page(const struct xp_graph_result *g, struct xp_text *out)
+{
+	char text[XP_HUMAN_SIZE];
+
+	if (!g->report)
+		return;
+	xp_text_fmt(out, "%-*s", LABEL, "report");
+	xp_human_tail(out, g->report->path, XP_REPORT_COLUMNS - LABEL - XP_HUMAN_SIZE);
+	xp_text_fmt(out, ", %s\n", xp_human_bytes(text, g->report->bytes));
+}
+
 static void evidence(const struct xp_graph_result *g, struct xp_text *out, bool color)
 {
 	const struct xp_artifact *artifact = g->evidence.artifact;
 	char text[XP_HUMAN_SIZE];
 
+	page(g, out);
 	if (!artifact)
 		return;
 	xp_text_fmt(out, "%-*s", LABEL, "evidence");

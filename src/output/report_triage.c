@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A triage at a glance: threads as bars, findings with numbers, the next command to paste. In: the value. Out: text. No state. */
+/* A triage at a glance: findings with numbers and the command to paste, then the window by source. In: the value. Out: text. No state. */
 #include "output/report_triage.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "output/command_line.h"
 #include "output/human.h"
 #include "output/report_measurement.h"
 #include "output/report_off_cpu.h"
+#include "output/report_triage_sources.h"
 #include "result/triage.h"
 
-enum { LABEL = 11, NAME = 18, BAR = 40, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_STACK = 6, MAX_SYSCALLS = 4 };
+enum { LABEL = 11, NAME = 18, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_STACK = 6 };
 
 static void label(struct xp_text *out, const char *text)
 {
@@ -24,91 +26,11 @@ static void head(const struct xp_triage *t, struct xp_text *out, bool color)
 	xp_human_tone(out, XP_TONE_STRONG, color);
 	label(out, "triage");
 	if (t->name)
-		xp_human_text(out, t->name, XP_REPORT_COLUMNS - LABEL);
+		xp_human_text(out, t->name, XP_REPORT_COLUMNS - LABEL - 40);
 	else if (t->target)
 		xp_text_fmt(out, "pid %u", t->target->pid);
 	xp_human_tone(out, XP_TONE_PLAIN, color);
 	xp_text_fmt(out, ", window %s, %s\n", xp_human_ns(text, (double)t->window.duration_ns), xp_status_names[t->status]);
-}
-
-/* One mark for each part of the bar that `ns` fills; what was begun before is given by the columns already used. */
-static size_t fill(struct xp_text *out, uint64_t ns, uint64_t full, char mark, size_t used)
-{
-	size_t n = full ? (size_t)((double)ns / (double)full * BAR + 0.5) : 0;
-
-	if (n > BAR - used)
-		n = BAR - used;
-	for (size_t i = 0; i < n; i++)
-		xp_text_char(out, mark);
-	return used + n;
-}
-
-static void thread_line(const struct xp_triage_top_thread *thread, uint64_t window_ns, struct xp_text *out)
-{
-	double full = window_ns ? (double)window_ns : 1;
-	size_t used = xp_human_text(out, thread->name, NAME);
-
-	xp_text_fmt(out, "%*s%8u |", (int)(NAME - used), "", thread->tid);
-	used = fill(out, thread->on_cpu_ns, window_ns, '#', 0);
-	used = fill(out, thread->runqueue_ns, window_ns, '=', used);
-	xp_text_fmt(out, "%*s| %4.0f%% cpu %4.0f%% wait\n", (int)(BAR - used), "", (double)thread->on_cpu_ns / full * 100,
-		    (double)thread->runqueue_ns / full * 100);
-}
-
-static void threads_section(const struct xp_triage *t, struct xp_text *out)
-{
-	const struct xp_triage_threads *threads = t->summary ? t->summary->threads : NULL;
-	char text[XP_HUMAN_SIZE];
-
-	if (!threads)
-		return;
-	label(out, "threads");
-	xp_text_fmt(out, "%u seen, %u active", threads->count, threads->active);
-	if (threads->started || threads->ended)
-		xp_text_fmt(out, ", %u started, %u ended", threads->started, threads->ended);
-	if (threads->vanished_cpu_ns)
-		xp_text_fmt(out, ", %s of CPU time by short-lived ones", xp_human_ns(text, (double)threads->vanished_cpu_ns));
-	xp_text_str(out, "   (# on a CPU, = waiting for one, blank blocked)\n");
-	for (size_t i = 0; i < threads->n_top; i++)
-		thread_line(&threads->top[i], t->window.duration_ns, out);
-}
-
-static void cgroup_section(const struct xp_triage *t, struct xp_text *out)
-{
-	const struct xp_triage_cgroup *group = t->summary ? t->summary->cgroup : NULL;
-	char text[XP_HUMAN_SIZE];
-
-	if (!group)
-		return;
-	label(out, "cgroup");
-	xp_human_text(out, group->path, XP_REPORT_COLUMNS - LABEL - 50);
-	if (group->cpus.set)
-		xp_text_fmt(out, ": limit %.2f CPUs", group->cpus.v);
-	else
-		xp_text_str(out, ": no CPU limit");
-	if (group->throttled_ns.set && group->throttled_periods.set && group->throttled_periods.v)
-		xp_text_fmt(out, ", stopped for %s in %" PRIu64 " periods", xp_human_ns(text, (double)group->throttled_ns.v),
-			    group->throttled_periods.v);
-	xp_text_char(out, '\n');
-}
-
-static void syscalls_section(const struct xp_triage *t, struct xp_text *out)
-{
-	const struct xp_triage_syscalls *calls = t->summary ? t->summary->syscalls : NULL;
-	char total[XP_HUMAN_SIZE], most[XP_HUMAN_SIZE];
-
-	if (!calls)
-		return;
-	label(out, "syscalls");
-	xp_text_fmt(out, "%" PRIu64 " calls, %" PRIu64 " failed, %" PRIu64 " open at the end\n", calls->calls, calls->errors,
-		    calls->open_at_end);
-	for (size_t i = 0; i < calls->n_top && i < MAX_SYSCALLS; i++) {
-		const struct xp_triage_top_syscall *call = &calls->top[i];
-
-		xp_text_fmt(out, "%*s%-18s %9" PRIu64 " calls, total %9s, longest %9s\n", LABEL, "",
-			    call->syscall_name ? call->syscall_name : "(unnamed)", call->count, xp_human_ns(total, (double)call->total_ns),
-			    xp_human_ns(most, (double)call->max_ns));
-	}
 }
 
 /* Numbers and short texts of the evidence on one wrapped line; names that end in _ns are shown as times. */
@@ -127,7 +49,10 @@ static void evidence_line(const struct xp_finding *finding, struct xp_text *out)
 
 		if (shown == MAX_EVIDENCE || !(json_is_number(value) || json_is_string(value)) || !strcmp(key, "tid"))
 			continue;
-		xp_text_fmt(&line, "%s%.*s ", shown++ ? ", " : "", (int)(time ? len - 3 : len), key);
+		xp_text_str(&line, shown++ ? ", " : "");
+		for (size_t i = 0; i < (time ? len - 3 : len); i++)
+			xp_text_char(&line, key[i] == '_' ? ' ' : key[i]);
+		xp_text_char(&line, ' ');
 		if (json_is_string(value))
 			xp_text_str(&line, json_string_value(value));
 		else if (time)
@@ -199,69 +124,40 @@ static void stack_line(const struct xp_finding *finding, struct xp_text *out)
 		    json_number_value(json_object_get(line, "share")) * 100);
 }
 
-/* A word as a shell takes it. */
-static void shell_word(struct xp_text *out, const char *word)
+/* Commands stay whole: a line that is cut can't be pasted. */
+static void paste_line(const char *command, unsigned column, struct xp_text *out, bool color)
 {
-	bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%~") == strlen(word);
-
-	if (plain) {
-		xp_text_str(out, word);
-		return;
-	}
-	xp_text_char(out, '\'');
-	for (const char *p = word; *p; p++) {
-		if (*p == '\'')
-			xp_text_str(out, "'\\''");
-		else
-			xp_text_char(out, *p);
-	}
-	xp_text_char(out, '\'');
-}
-
-static void command_line(const struct xp_next_action *action, struct xp_text *out)
-{
-	xp_text_fmt(out, "%*s", INDENT + 2, "");
-	for (size_t i = 0; i < action->n_command; i++) {
-		xp_text_str(out, i ? " " : "");
-		shell_word(out, action->command[i]);
-	}
+	xp_text_fmt(out, "%*s", (int)column, "");
+	xp_human_tone(out, XP_TONE_STRONG, color);
+	xp_text_str(out, command);
+	xp_human_tone(out, XP_TONE_PLAIN, color);
 	xp_text_char(out, '\n');
 }
 
-static void next_lines(const struct xp_finding *finding, struct xp_text *out, bool color)
+static void next_lines(const struct xp_triage *t, const struct xp_finding *finding, struct xp_text *out, bool color)
 {
 	const struct xp_next_spec *spec = finding->next;
 	const struct xp_next_action *action = finding->next;
+	xp_auto_builder command = { 0 };
+	xp_auto_builder text = { 0 };
+	bool paste = xp_next_command(finding, t->invocation, &command);
 
 	xp_text_fmt(out, "%*snext: ", INDENT, "");
 	if (spec->kind == XP_NEXT_SPEC) {
-		xp_text_fmt(out, "measure %s -> %s exactly:\n", spec->spec->start_selector, spec->spec->end_selector);
-		xp_human_tone(out, XP_TONE_STRONG, color);
-		if (spec->path) {
-			xp_text_fmt(out, "%*sxprobe measure --spec ", INDENT + 2, "");
-			shell_word(out, spec->path);
-			xp_text_char(out, '\n');
-		}
-		xp_human_tone(out, XP_TONE_PLAIN, color);
-		return;
+		xp_text_fmt(&text, "measure %s -> %s exactly", spec->spec->start_selector, spec->spec->end_selector);
+	} else {
+		xp_text_str(&text, action->message);
+		if (action->object && !paste)
+			xp_text_fmt(&text, " (%s)", action->object);
 	}
-	xp_human_wrap(out, action->message, INDENT + 6, INDENT + 6);
-	if (action->object && !action->n_command) {
-		xp_text_str(out, " (");
-		xp_human_text(out, action->object, XP_REPORT_COLUMNS);
-		xp_text_char(out, ')');
-	}
-	xp_text_char(out, '\n');
-	xp_human_tone(out, XP_TONE_STRONG, color);
-	if (action->n_command)
-		command_line(action, out);
-	xp_human_tone(out, XP_TONE_PLAIN, color);
+	xp_human_wrap(out, text.data, INDENT + 6, INDENT + 6);
+	xp_text_str(out, paste ? ":\n" : "\n");
+	if (paste)
+		paste_line(command.data, INDENT + 2, out, color);
 }
 
-static void finding_lines(const struct xp_finding *finding, struct xp_text *out, bool color)
+static void finding_lines(const struct xp_triage *t, const struct xp_finding *finding, struct xp_text *out, bool color)
 {
-	size_t columns = finding->window_share.set ? (size_t)(finding->window_share.v * SHARE_BAR + 0.5) : 0;
-
 	xp_text_fmt(out, "\n%2u. ", finding->rank);
 	xp_human_tone(out, XP_TONE_STRONG, color);
 	if (finding->window_share.set)
@@ -270,10 +166,12 @@ static void finding_lines(const struct xp_finding *finding, struct xp_text *out,
 	xp_human_tone(out, XP_TONE_PLAIN, color);
 	xp_text_str(out, "  ");
 	xp_human_text(out, finding->subject, 40);
-	if (columns)
+	if (finding->window_share.set) {
 		xp_text_str(out, "  ");
-	for (size_t i = 0; i < columns; i++)
-		xp_text_char(out, '#');
+		xp_human_tone(out, XP_TONE_WARN, color);
+		xp_human_bar(out, (uint64_t)(finding->window_share.v * 1000), 1000, SHARE_BAR);
+		xp_human_tone(out, XP_TONE_PLAIN, color);
+	}
 	xp_text_fmt(out, "%s\n%*s", finding->confidence == XP_ESTIMATED ? "  (estimated)" : "", INDENT, "");
 	xp_human_wrap(out, finding->message, INDENT, INDENT);
 	xp_text_char(out, '\n');
@@ -284,17 +182,26 @@ static void finding_lines(const struct xp_finding *finding, struct xp_text *out,
 		stack_line(finding, out);
 	else
 		xp_report_blocked_evidence(finding->evidence, INDENT, out);
-	next_lines(finding, out, color);
+	next_lines(t, finding, out, color);
 }
 
 static void findings_section(const struct xp_triage *t, struct xp_text *out, bool color)
 {
 	if (!t->n_findings)
-		xp_text_str(out, "\nfindings   none: no rule saw its cause above its bound; the numbers above are all there is to say\n");
+		xp_text_str(out, "\nfindings   none: no rule saw its cause above its bound; the numbers below are all there is to say\n");
 	for (size_t i = 0; i < t->n_findings; i++)
-		finding_lines(t->findings[i], out, color);
+		finding_lines(t, t->findings[i], out, color);
 	if (t->findings_total > t->n_findings)
 		xp_text_fmt(out, "\n    and %zu smaller ones\n", t->findings_total - t->n_findings);
+}
+
+static void path_line(const char *name, const struct xp_artifact *artifact, struct xp_text *out)
+{
+	char text[XP_HUMAN_SIZE];
+
+	label(out, name);
+	xp_human_tail(out, artifact->path, XP_REPORT_COLUMNS - LABEL - XP_HUMAN_SIZE);
+	xp_text_fmt(out, ", %s\n", xp_human_bytes(text, artifact->bytes));
 }
 
 static void tail(const struct xp_triage *t, struct xp_text *out, bool color)
@@ -308,11 +215,24 @@ static void tail(const struct xp_triage *t, struct xp_text *out, bool color)
 	xp_report_quality(&t->quality, out, color);
 	xp_report_cost(t->cost, out, color);
 	xp_report_warnings(t->warnings, t->n_warnings, out, color);
-	if (!t->evidence.artifact)
+	if (t->evidence.artifact)
+		path_line("evidence", t->evidence.artifact, out);
+	if (t->report)
+		path_line("report", t->report, out);
+}
+
+/* Once more where a terminal ends: the command of the first finding that has one. */
+static void last_line(const struct xp_triage *t, struct xp_text *out, bool color)
+{
+	for (size_t i = 0; i < t->n_findings; i++) {
+		xp_auto_builder command = { 0 };
+
+		if (!xp_next_command(t->findings[i], t->invocation, &command))
+			continue;
+		xp_text_fmt(out, "\nnext, for finding %u:\n", t->findings[i]->rank);
+		paste_line(command.data, 2, out, color);
 		return;
-	label(out, "evidence");
-	xp_human_tail(out, t->evidence.artifact->path, XP_REPORT_COLUMNS - LABEL);
-	xp_text_char(out, '\n');
+	}
 }
 
 void xp_report_triage(const void *value, struct xp_text *out, bool color)
@@ -320,10 +240,13 @@ void xp_report_triage(const void *value, struct xp_text *out, bool color)
 	const struct xp_triage *t = value;
 
 	head(t, out, color);
-	threads_section(t, out);
-	cgroup_section(t, out);
-	xp_report_triage_off_cpu(t->summary ? t->summary->off_cpu : NULL, out);
-	syscalls_section(t, out);
 	findings_section(t, out, color);
+	xp_text_str(out, "\nthe window in numbers\n");
+	xp_report_triage_threads(t->summary, t->window.duration_ns, out);
+	xp_report_triage_cgroup(t->summary, out);
+	xp_report_triage_functions(t->summary, out);
+	xp_report_triage_off_cpu(t->summary ? t->summary->off_cpu : NULL, out);
+	xp_report_triage_syscalls(t->summary, out);
 	tail(t, out, color);
+	last_line(t, out, color);
 }

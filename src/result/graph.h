@@ -48,7 +48,9 @@ struct xp_graph_result {
 	const struct xp_warning *warnings;
 	size_t n_warnings;
 	/* Behind the document: */
-	struct xp_opt_u64 samples; /* bound of the spec */
+	struct xp_opt_u64 samples;	  /* bound of the spec */
+	const char *invocation;		  /* how this xprobe is called, as a shell takes it; NULL: "xprobe" */
+	const struct xp_artifact *report; /* html report; NULL: none */
 	struct xp_arena *arena;
 	unsigned shrunk; /* steps of xp_graph_shrink taken */
 };

@@ -37,6 +37,9 @@ struct xp_triage {
 	const struct xp_cost *cost;
 	const struct xp_warning *warnings;
 	size_t n_warnings;
+	/* Not written, for people: */
+	const char *invocation;		  /* how this xprobe is called, as a shell takes it; NULL: "xprobe" */
+	const struct xp_artifact *report; /* file of --events-out; NULL: none */
 };
 extern const struct xp_record xp_triage_record; /* "TriageResult" */
 

@@ -49,8 +49,8 @@ OTHERS = {
     "--tree": ("T", None),
     "--threads": ("CYT", "name~worker"),
 }
-# The html report of a triage and triage of several processes come with later features.
-NOT_YET = {("--events-out", "T"), ("--tree", "T")}
+# Triage of several processes comes with a later feature.
+NOT_YET = {("--tree", "T")}
 # Answers of their own for a flag outside its modes.
 ELSEWHERE = {("--agent", "I"): "INVALID_EVENT_SELECTOR"}
 
@@ -208,7 +208,7 @@ def test_formats_go_with_events_out_and_their_modes():
     out = ["--events-out", "/tmp/xprobe-contract-never-written"]
     for mode in "EISCT":
         expect("TRACE_EXPORT_FAILED", measure(mode, "--format", {"C": "folded", "T": "html"}.get(mode, "jsonl")))
-    for mode, fine in (("E", ["jsonl", "chrome"]), ("I", ["jsonl", "chrome"]), ("C", ["folded", "speedscope"])):
+    for mode, fine in (("E", ["jsonl", "chrome"]), ("I", ["jsonl", "chrome"]), ("C", ["folded", "speedscope"]), ("T", ["html"])):
         for name in ("jsonl", "chrome", "folded", "speedscope", "html", "pprof", "xml", ""):
             expect(GOOD[mode] if name in fine else "INVALID_ARGUMENT", measure(mode, "--format", name, *out))
     for mode in "AY":

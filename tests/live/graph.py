@@ -186,7 +186,7 @@ def test_people_get_one_line_an_edge_and_a_command_that_runs():
         lines = xp.finish(process, text=True).out.decode("utf-8").splitlines()
     for name, *_, matched, _, _ in EDGES:
         assert any(line[2:].split()[:2] == [name, str(matched)] for line in lines), (name, lines)
-    command = next(line.strip() for line in lines if line.strip().startswith("xprobe measure --input "))
+    command = next(line.strip() for line in lines if line.strip().startswith(xp.XPROBE + " measure --input "))
     assert all(len(line) <= 100 for line in lines if line.strip() != command), lines
     doc = xp.ok(*shlex.split(command)[1:])
     assert doc["measurement"]["samples"]["matched"] in {edge[4] for edge in EDGES}
