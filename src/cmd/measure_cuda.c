@@ -17,7 +17,7 @@ bool xp_plan_wants_agent(const struct xp_plan *plan)
 }
 
 /* libkineto lives inside libtorch_cpu; a program that maps either may start torch.profiler at any time. */
-static bool maps_profiler(const struct xp_target *target)
+bool xp_cuda_maps_profiler(const struct xp_target *target)
 {
 	const struct xp_maps *maps = xp_target_maps(target);
 
@@ -40,16 +40,16 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 		xp_plan_add_issue(plan, &err, NULL);
 	if (xp_agent_check(plan->target, &place, session->arena, &plan->agent_loaded, &err))
 		xp_plan_add_issue(plan, &err, NULL);
-	if (maps_profiler(plan->target))
+	if (xp_cuda_maps_profiler(plan->target))
 		xp_warn(&plan->warnings, "TORCH_PROFILER_PRESENT", NULL,
 			"the process maps torch.profiler; a profile that is first started during a capture has no GPU events until the "
 			"process restarts");
 }
 
-static void warn_injected(struct xp_session *session, const struct xp_cupti_choice *choice, const char *agent_path)
+void xp_cuda_warn_injected(struct xp_session *session, unsigned cuda_major, const char *agent_path, const char *cupti_path)
 {
 	xp_warn(&session->warnings, "CUPTI_AGENT_INJECTED",
-		json_pack("{s:i,s:s,s:s}", "cuda_major", (int)choice->major, "agent_path", agent_path, "cupti_path", choice->path),
+		json_pack("{s:i,s:s,s:s}", "cuda_major", (int)cuda_major, "agent_path", agent_path, "cupti_path", cupti_path),
 		"the agent was brought into the process and stays mapped there, idle");
 }
 
@@ -69,9 +69,9 @@ int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64
 		return rc;
 	if (injected) {
 		*ret_stall_ms = (struct xp_opt_f64)XP_SOME((double)stall_ns / 1e6);
-		warn_injected(session, &choice, place.agent_path);
+		xp_cuda_warn_injected(session, choice.major, place.agent_path, choice.path);
 	}
-	if (maps_profiler(target))
+	if (xp_cuda_maps_profiler(target))
 		xp_warn(&session->warnings, "TORCH_PROFILER_PRESENT", NULL,
 			"the process maps torch.profiler; a profile that is first started during this capture has no GPU events until the "
 			"process restarts");
@@ -90,7 +90,7 @@ static struct xp_opt_f64 larger(struct xp_opt_f64 a, struct xp_opt_f64 b)
 	return !a.set || (b.set && b.v > a.v) ? b : a;
 }
 
-static void warn_of_effects(struct xp_session *session, const struct xp_agent_facts *facts)
+void xp_cuda_warn_effects(struct xp_session *session, const struct xp_agent_facts *facts)
 {
 	if (facts->stall_ms.set && facts->stall_ms.v > 0)
 		xp_warn(&session->warnings, "ARM_STALL", json_pack("{s:f}", "ms", facts->stall_ms.v),
@@ -125,5 +125,5 @@ void xp_cuda_conclude(struct xp_session *session, const struct xp_agent_facts *f
 	captured->cupti = cupti;
 	window->cost.stall_ms = larger(injection_stall_ms, facts->stall_ms);
 	window->cost.residual_ns_per_launch = facts->residual_ns_per_launch;
-	warn_of_effects(session, facts);
+	xp_cuda_warn_effects(session, facts);
 }

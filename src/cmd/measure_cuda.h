@@ -21,5 +21,10 @@ int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64
 /* Accounts, facts and warnings of a finished capture into what the conclusion needs. window->cost gets stall and residual. */
 void xp_cuda_conclude(struct xp_session *session, const struct xp_agent_facts *facts, struct xp_opt_f64 injection_stall_ms,
 		      struct xp_window *window, struct xp_captured *captured);
+/* Warnings CUPTI_AGENT_INJECTED; ARM_STALL, RESIDUAL_COST and PREDATES_ATTACH as far as the facts have them. */
+void xp_cuda_warn_injected(struct xp_session *session, unsigned cuda_major, const char *agent_path, const char *cupti_path);
+void xp_cuda_warn_effects(struct xp_session *session, const struct xp_agent_facts *facts);
+/* torch.profiler may start at any time in a process that maps it. */
+bool xp_cuda_maps_profiler(const struct xp_target *target);
 
 #endif

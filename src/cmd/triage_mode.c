@@ -7,9 +7,12 @@
 #include "cmd/emit.h"
 #include "output/report_triage.h"
 
-/* cgroup first and threads last: the end readings of many threads take longest. */
-static const enum xp_source_id arm_order[] = { XP_SOURCE_CGROUP, XP_SOURCE_SYSCALLS, XP_SOURCE_CPU_SAMPLES, XP_SOURCE_OFF_CPU,
-					       XP_SOURCE_THREADS };
+/*
+ * cgroup first and threads late: the end readings of many threads take longest. The agent comes when all else is ready, and its lease asks
+ * for being armed last.
+ */
+static const enum xp_source_id arm_order[] = { XP_SOURCE_CGROUP,  XP_SOURCE_SYSCALLS,	  XP_SOURCE_CPU_SAMPLES, XP_SOURCE_OFF_CPU,
+					       XP_SOURCE_THREADS, XP_SOURCE_CUDA_KERNELS, XP_SOURCE_CUDA_COPIES };
 
 static void close_target(void *target)
 {
@@ -63,7 +66,7 @@ static int open_source(struct xp_triage_run *run, enum xp_source_id id, struct x
 	struct xp_triage_part *part = &run->parts[run->n];
 	xp_auto_err err = { 0 };
 
-	if (!kind)
+	if (!kind || (xp_triage_feeds[id].cuda && !run->request.cuda))
 		return 0;
 	if (!kind->open(&run->request, run->target, arena, &part->state, &err)) {
 		part->kind = kind;
@@ -77,12 +80,28 @@ static int open_source(struct xp_triage_run *run, enum xp_source_id id, struct x
 	return 0;
 }
 
+/* Both CUDA sources are refused together, before anything is done to the target. */
+static void look_at_cuda(struct xp_triage_run *run)
+{
+	xp_auto_err err = { 0 };
+
+	if (!xp_triage_maps_cuda(run->target))
+		return;
+	if (!xp_triage_cuda_check(run->session, run->target, &run->cuda, &err)) {
+		run->request.cuda = &run->cuda;
+		return;
+	}
+	run->input.sources[XP_SOURCE_CUDA_KERNELS] = refused(run, XP_SOURCE_CUDA_KERNELS, &err);
+	run->input.sources[XP_SOURCE_CUDA_COPIES] = refused(run, XP_SOURCE_CUDA_COPIES, &err);
+}
+
 static int open_all(struct xp_triage_run *run, struct xp_err *reterr)
 {
 	int rc = 0;
 
 	for (int id = 0; id < XP_SOURCE_COUNT; id++)
 		run->input.sources[id] = xp_triage_source_absent(id, run->target);
+	look_at_cuda(run);
 	for (size_t i = 0; i < XP_LEN(arm_order) && !rc; i++)
 		rc = open_source(run, arm_order[i], reterr);
 	return rc;
@@ -103,12 +122,14 @@ static void finish_source(struct xp_triage_run *run, size_t i)
 	const struct xp_triage_feed *feed = &xp_triage_feeds[part->id];
 	xp_auto_err err = { 0 };
 
-	if (run->collectors[i].out) {
-		run->input.sources[part->id] = refused(run, part->id, &run->collectors[i].err);
-		return;
-	}
-	if (part->kind->finish(part->state, &run->window, run->session->arena, &part->value, &err)) {
+	if (part->kind->effects)
+		part->kind->effects(part->state, &run->window.cost);
+	if (run->collectors[i].out)
+		xp_err_move(&err, &run->collectors[i].err);
+	if (err.code || part->kind->finish(part->state, &run->window, run->session->arena, &part->value, &err)) {
 		run->input.sources[part->id] = refused(run, part->id, &err);
+		if (feed->cuda)
+			xp_triage_cuda_failed(run->input.sources, part->id);
 		return;
 	}
 	if (feed->head)
@@ -130,6 +151,7 @@ static void finish_all(struct xp_triage_run *run)
 	run->input.python = xp_triage_maps_python(run->target);
 	run->input.can_sample = xp_triage_inventory(XP_SOURCE_CPU_SAMPLES) != NULL;
 	run->input.forked = run->window.children;
+	run->input.agent_loaded = run->cuda.loaded;
 	run->head = (struct xp_document){
 		.session_id = run->session->session_id,
 		.status = run->status,
@@ -139,6 +161,7 @@ static void finish_all(struct xp_triage_run *run)
 	};
 	for (size_t i = 0; i < run->n; i++)
 		finish_source(run, i);
+	xp_triage_cuda_warn(run->session, &run->cuda, &run->window.cost);
 	uint32_t forked = 0;
 	for (size_t i = 0; run->input.threads && i < run->input.threads->n_children; i++)
 		forked += run->input.threads->children[i].started;
@@ -235,7 +258,6 @@ static int conclude(struct xp_triage_run *run, struct xp_err *failure, struct xp
 	struct xp_triage_parts parts = {
 		.session_id = session->session_id,
 		.name = run->request.name,
-		.window = run->window,
 		.requested_ms = run->request.duration_ms,
 		.evidence_mode = run->request.full_evidence ? XP_EVIDENCE_FULL : XP_EVIDENCE_SUMMARY,
 		.warnings = &session->warnings,
@@ -250,6 +272,7 @@ static int conclude(struct xp_triage_run *run, struct xp_err *failure, struct xp
 	if (xp_triage_write_sources(run, &err) && !failure->code)
 		xp_err_move(failure, &err);
 	parts.status = run->status;
+	parts.window = run->window;
 	parts.input = run->input;
 	struct xp_triage *triage = xp_triage_assemble(&parts, session->arena);
 	const struct xp_triage_input *inputs[] = { &run->input };

@@ -4,7 +4,7 @@
 #define XP_CMD_TRIAGE_MODE_H
 
 #include "cmd/inventory_run.h"
-#include "cmd/triage_sources.h"
+#include "cmd/triage_cuda.h"
 #include "output/artifact.h"
 #include "result/triage.h"
 
@@ -24,6 +24,7 @@ struct xp_triage_run {
 	struct xp_triage_part parts[XP_SOURCE_COUNT];
 	struct xp_collector collectors[XP_SOURCE_COUNT]; /* of the same index */
 	size_t n;
+	struct xp_cuda_window cuda;
 	struct xp_window window;
 	enum xp_status status;
 	struct xp_document head;

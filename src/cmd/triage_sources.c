@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inventory/cpu_samples.h"
+#include "inventory/gpu_activity.h"
 #include "inventory/off_cpu.h"
 #include "inventory/syscalls.h"
 
@@ -77,6 +78,35 @@ static void head_syscalls(void *value, const struct xp_document *head)
 	syscalls->head = *head;
 }
 
+static bool take_cuda(const struct xp_gpu_activity *activity, const struct xp_gpu_activity **ret_input, struct xp_triage_source *source)
+{
+	source->issues = activity->quality.issues;
+	source->n_issues = activity->quality.n_issues;
+	if (activity->incomplete)
+		return false;
+	*ret_input = activity;
+	return true;
+}
+
+static bool take_cuda_kernels(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	(void)arena;
+	return take_cuda(value, &input->cuda_kernels, source);
+}
+
+static bool take_cuda_copies(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	(void)arena;
+	return take_cuda(value, &input->cuda_copies, source);
+}
+
+static void head_cuda(void *value, const struct xp_document *head)
+{
+	struct xp_gpu_activity *activity = value;
+
+	activity->head = *head;
+}
+
 const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
 	[XP_SOURCE_THREADS] = {
 		.inventory = "threads", .artifact = "threads.json", .feature = XP_FEATURE_RUNQUEUE_TIME, .take = take_threads,
@@ -99,10 +129,12 @@ const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
 		.artifact = "gpu.json", .feature = XP_FEATURE_NVML, .absent = "this build does not read NVML",
 	},
 	[XP_SOURCE_CUDA_KERNELS] = {
-		.artifact = "cuda-kernels.json", .feature = XP_FEATURE_CUPTI_AGENT, .absent = "this build has no CUPTI agent", .cuda = true,
+		.inventory = "cuda_kernels", .artifact = "cuda-kernels.json", .feature = XP_FEATURE_CUPTI_AGENT, .take = take_cuda_kernels,
+		.head = head_cuda, .cuda = true,
 	},
 	[XP_SOURCE_CUDA_COPIES] = {
-		.artifact = "cuda-copies.json", .feature = XP_FEATURE_CUPTI_AGENT, .absent = "this build has no CUPTI agent", .cuda = true,
+		.inventory = "cuda_copies", .artifact = "cuda-copies.json", .feature = XP_FEATURE_CUPTI_AGENT, .take = take_cuda_copies,
+		.head = head_cuda, .cuda = true,
 	},
 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/measure.h"
-#include "cmd/triage_sources.h"
+#include "cmd/triage_cuda.h"
 #include "cmd/validate.h"
 #include "result/triage_validation.h"
 
@@ -23,14 +23,14 @@ static void report(const void *value, struct xp_text *out, bool color)
 	}
 }
 
-static const struct xp_triage_check *check_sources(const struct xp_target *target, struct xp_arena *arena)
+static struct xp_triage_check *check_sources(const struct xp_target *target, struct xp_arena *arena)
 {
 	struct xp_triage_check *checks = xp_arena_array(arena, struct xp_triage_check, XP_SOURCE_COUNT);
 
 	for (int id = 0; id < XP_SOURCE_COUNT; id++) {
 		struct xp_feature *feature = xp_arena_new_of(arena, struct xp_feature);
 
-		if (!xp_triage_inventory(id)) {
+		if (!xp_triage_inventory(id) || (xp_triage_feeds[id].cuda && !xp_triage_maps_cuda(target))) {
 			struct xp_triage_source absent = xp_triage_source_absent(id, target);
 
 			checks[id] = (struct xp_triage_check){ .name = absent.name, .status = absent.status, .reason = absent.reason };
@@ -40,6 +40,36 @@ static const struct xp_triage_check *check_sources(const struct xp_target *targe
 		checks[id] = xp_triage_check_of(id, feature);
 	}
 	return checks;
+}
+
+/* The agent is looked for as a triage would; what refuses it there refuses both CUDA sources here. */
+static void check_cuda(struct xp_session *session, struct xp_target *target, struct xp_triage_check *checks,
+		       struct xp_triage_requirements *requirements)
+{
+	struct xp_cuda_window cuda;
+	xp_auto_err err = { 0 };
+
+	if (!xp_triage_maps_cuda(target))
+		return;
+	if (xp_triage_cuda_check(session, target, &cuda, &err)) {
+		for (int id = XP_SOURCE_CUDA_KERNELS; id <= XP_SOURCE_CUDA_COPIES; id++) {
+			struct xp_triage_source source = xp_source_failed(id, &err, session->arena);
+
+			checks[id].status = source.status;
+			checks[id].reason = source.reason;
+		}
+		return;
+	}
+	for (int id = XP_SOURCE_CUDA_KERNELS; id <= XP_SOURCE_CUDA_COPIES; id++) {
+		checks[id].status = XP_SOURCE_AVAILABLE;
+		checks[id].reason = XP_REASON_NONE;
+	}
+	requirements->needs_cupti = true;
+	requirements->target_mutation = !cuda.loaded;
+	requirements->agent_activation = cuda.loaded ? XP_AGENT_LOADED : XP_AGENT_INJECTION;
+	if (!cuda.loaded)
+		xp_warn(&session->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
+			xp_target_pid(target));
 }
 
 static bool would_have(const struct xp_triage_check *checks, enum xp_source_id id)
@@ -60,7 +90,9 @@ int xp_validate_triage(struct xp_session *session, struct xp_err *reterr)
 	int rc = xp_target_open((uint32_t)xp_flag_u64(session, "--pid", 0), NULL, &target, reterr);
 	if (rc)
 		return rc;
-	value->sources = check_sources(target, session->arena);
+	struct xp_triage_check *checks = check_sources(target, session->arena);
+
+	value->sources = checks;
 	value->n_sources = XP_SOURCE_COUNT;
 	rc = xp_target_check(target, reterr);
 	if (rc)
@@ -68,8 +100,8 @@ int xp_validate_triage(struct xp_session *session, struct xp_err *reterr)
 	value->target = *xp_target_identity(target);
 	value->requirements.needs_ebpf = would_have(value->sources, XP_SOURCE_SYSCALLS) || would_have(value->sources, XP_SOURCE_OFF_CPU);
 	value->requirements.needs_perf_event = would_have(value->sources, XP_SOURCE_CPU_SAMPLES);
-	value->requirements.needs_cupti = would_have(value->sources, XP_SOURCE_CUDA_KERNELS);
 	value->requirements.agent_activation = XP_AGENT_NOT_REQUIRED;
+	check_cuda(session, target, checks, &value->requirements);
 	xp_triage_validation_judge(value, session->arena);
 	value->warnings = session->warnings.at;
 	value->n_warnings = session->warnings.n;

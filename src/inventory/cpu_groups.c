@@ -87,16 +87,6 @@ static int by_samples(const void *a, const void *b, void *arg)
 	return strcmp(x->name_pattern, y->name_pattern);
 }
 
-static const struct xp_frame *const *frames_of(const struct xp_named_stacks *named, const struct xp_named_stack *stack,
-					       struct xp_arena *arena)
-{
-	const struct xp_frame **frames = xp_arena_array(arena, const struct xp_frame *, stack->n);
-
-	for (uint32_t i = 0; i < stack->n; i++)
-		frames[i] = named->frames[named->words[stack->first + i]];
-	return frames;
-}
-
 void xp_cpu_groups(const struct xp_cpu_sum *sum, const struct xp_named_stacks *named, uint64_t max_groups, struct xp_arena *arena,
 		   struct xp_cpu_samples *out, uint64_t *ret_total)
 {
@@ -111,7 +101,7 @@ void xp_cpu_groups(const struct xp_cpu_sum *sum, const struct xp_named_stacks *n
 		const struct building *from = &building[i];
 
 		groups[i] = (struct xp_stack_group){
-			.frames = frames_of(named, from->stack, arena),
+			.frames = xp_named_stack_frames(named, from->stack, arena),
 			.n_frames = from->stack->n,
 			.frames_total = from->stack->n,
 			.samples = from->samples,

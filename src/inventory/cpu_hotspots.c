@@ -20,7 +20,7 @@ struct counting {
 	struct in_thread {
 		uint32_t function, tid;
 		const char *name;
-		uint64_t inclusive, exclusive;
+		uint64_t inclusive, exclusive, in_copy, in_launch;
 	} * threads;
 	size_t n_threads, cap_threads;
 };
@@ -59,6 +59,12 @@ static void count_line(struct counting *c, const uint32_t *words, uint32_t n, ui
 	}
 }
 
+/* Collections and waits for a GPU are findings of their own. */
+static bool told_elsewhere(const struct xp_named_stack *stack)
+{
+	return stack->collector || xp_named_stack_waits(stack);
+}
+
 static void count_cell(struct counting *c, const struct xp_cpu_cell *cell, uint32_t round)
 {
 	const struct xp_named_stack *stack = &c->named->stacks[cell->stack];
@@ -75,13 +81,15 @@ static void count_cell(struct counting *c, const struct xp_cpu_cell *cell, uint3
 		c->spots[function].inclusive_samples += cell->samples;
 		c->spots[function].depth += cell->samples * (stack->n - i);
 		struct in_thread *counts = thread_counts(c, function, thread);
-		if (!stack->collector)
+		if (!told_elsewhere(stack))
 			counts->inclusive += cell->samples;
 		if (i)
 			continue;
 		c->spots[function].exclusive_samples += cell->samples;
-		if (!stack->collector)
+		if (!told_elsewhere(stack))
 			counts->exclusive += cell->samples;
+		counts->in_copy += stack->cuda_call && stack->cuda_call->kind == XP_CUDA_COPY ? cell->samples : 0;
+		counts->in_launch += stack->cuda_call && stack->cuda_call->kind == XP_CUDA_LAUNCH ? cell->samples : 0;
 		if (c->named->frames[words[0]]->kind != XP_FRAME_PYTHON)
 			count_line(c, words, stack->n, function, cell->samples);
 	}
@@ -106,7 +114,7 @@ static void take_busiest(struct counting *c, struct xp_arena *arena)
 	for (size_t i = 0; i < c->n_threads; i++) {
 		const struct in_thread *from = &c->threads[i];
 		struct xp_hotspot *spot = &c->spots[from->function];
-		struct xp_hot_thread thread = { from->tid, NULL, from->inclusive, from->exclusive };
+		struct xp_hot_thread thread = { from->tid, NULL, from->inclusive, from->exclusive, from->in_copy, from->in_launch };
 
 		if (!from->inclusive)
 			continue;
@@ -141,8 +149,9 @@ static void take_hot(struct counting *c, double least, struct xp_arena *arena)
 		struct xp_hotspot *spot = &c->spots[from->function];
 
 		if ((double)from->inclusive >= least)
-			((struct xp_hot_thread *)spot->hot)[spot->n_hot++] =
-				(struct xp_hot_thread){ from->tid, xp_arena_str(arena, from->name), from->inclusive, from->exclusive };
+			((struct xp_hot_thread *)spot->hot)[spot->n_hot++] = (struct xp_hot_thread){
+				from->tid, xp_arena_str(arena, from->name), from->inclusive, from->exclusive, from->in_copy, from->in_launch
+			};
 	}
 }
 

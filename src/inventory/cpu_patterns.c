@@ -132,6 +132,33 @@ static void count_call(struct xp_cpu_thread *thread, const char *name, uint64_t 
 	}
 }
 
+enum { MAX_CUDA_CALLS = 16 };
+
+static void count_cuda(struct xp_cpu_thread *thread, const struct xp_named_stacks *named, const struct xp_named_stack *stack,
+		       uint64_t samples, struct xp_arena *arena)
+{
+	struct xp_cuda_use *uses = (struct xp_cuda_use *)thread->cuda;
+
+	if (!uses)
+		thread->cuda = uses = xp_arena_array(arena, struct xp_cuda_use, MAX_CUDA_CALLS);
+	if (thread->n_cuda == MAX_CUDA_CALLS)
+		return;
+	struct xp_cuda_use *use = xp_cuda_use_at(uses, &thread->n_cuda, thread->tid, stack->cuda_call);
+	use->thread_name = thread->name;
+	use->amount += samples;
+	if (samples > use->of_stack) {
+		use->of_stack = samples;
+		use->frames = xp_named_stack_frames(named, stack, arena);
+		use->n_frames = stack->n;
+	}
+	for (; use > uses && use->amount > use[-1].amount; use--) {
+		struct xp_cuda_use swap = *use;
+
+		*use = use[-1];
+		use[-1] = swap;
+	}
+}
+
 static int busiest_first(const void *a, const void *b)
 {
 	const struct xp_cpu_thread *x = a, *y = b;
@@ -164,6 +191,10 @@ void xp_cpu_by_thread(const struct xp_cpu_sum *sum, const struct xp_named_stacks
 		}
 		threads[*at].samples += cell->samples;
 		threads[*at].gc_samples += stack->collector ? cell->samples : 0;
+		if (stack->cuda_call)
+			count_cuda(&threads[*at], named, stack, cell->samples, arena);
+		if (xp_named_stack_waits(stack))
+			continue;
 		threads[*at].kernel_samples += sum->stacks.stacks[cell->stack].n_kernel ? cell->samples : 0;
 		if (stack->kernel_call)
 			count_call(&threads[*at], stack->kernel_call, cell->samples, arena);

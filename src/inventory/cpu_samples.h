@@ -21,11 +21,12 @@ struct xp_stack_group {
 	struct xp_interval interval_95;
 };
 
-/* A function in one thread. Samples under Python's garbage collector are counted apart: they are a finding of their own. */
+/* A function in one thread. Samples under Python's garbage collector, and those that wait for a GPU, are findings of their own. */
 struct xp_hot_thread {
 	uint32_t tid;
 	const char *name;
-	uint64_t inclusive, exclusive; /* without those under the collector */
+	uint64_t inclusive, exclusive; /* without these */
+	uint64_t in_copy, in_launch;   /* of exclusive: under a CUDA call that copies, that launches */
 };
 
 #define XP_HOT_SHARE 0.05

@@ -3,8 +3,7 @@
 #ifndef XP_INVENTORY_CPU_THREADS_H
 #define XP_INVENTORY_CPU_THREADS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "inventory/cuda_call.h"
 
 /* Samples that interrupted the kernel inside one system call. */
 struct xp_cpu_call {
@@ -15,10 +14,13 @@ struct xp_cpu_call {
 struct xp_cpu_thread {
 	uint32_t tid;
 	const char *name, *name_pattern;
-	uint64_t samples, kernel_samples;
+	uint64_t samples;
+	uint64_t kernel_samples;	 /* without those that wait for a GPU */
 	uint64_t gc_samples;		 /* under Python's garbage collector */
 	const struct xp_cpu_call *calls; /* by samples falling */
 	size_t n_calls;
+	const struct xp_cuda_use *cuda; /* samples under CUDA calls, most first */
+	size_t n_cuda;
 };
 
 #endif

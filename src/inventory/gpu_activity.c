@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU activities grouped inside the agent (contract 6.5). In: one start -> end pair of one kind. Out: struct xp_gpu_activity. */
-#include "inventory/gpu_activity.h"
+#include "inventory/gpu_activity_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "collect/agent_cuda.h"
 #include "collect/agent_exact.h"
 #include "collect/issues.h"
-#include "inventory/inventory.h"
+#include "inventory/cuda_window.h"
 #include "plan/plan.h"
 
-enum { DEFAULT_GROUPS = 4096, CALLBACK_NS = 700 /* contract 15.2 */ };
+enum { CALLBACK_NS = 700 /* contract 15.2 */ };
 
 struct name {
 	const char *text;
@@ -20,15 +19,8 @@ struct name {
 	bool complete;
 };
 
-struct gpu_state {
-	const struct xp_inventory_request *request;
-	struct xp_agent_capture capture;
-	struct xp_arena *arena;
-	struct xp_map names; /* id -> struct name */
-};
-
 /* Aggregates group one kind; a full expression cannot be tried in the agent (contract 6.5). */
-static int fill_request(struct gpu_state *state, struct xp_err *reterr)
+static int fill_request(struct xp_gpu_state *state, struct xp_err *reterr)
 {
 	const struct xp_plan *plan = state->request->cuda_plan;
 	struct xp_agent_request *request = &state->capture.request;
@@ -36,18 +28,18 @@ static int fill_request(struct gpu_state *state, struct xp_err *reterr)
 	struct xp_plan only = { .n_endpoints = 1, .endpoints = { *start } };
 
 	request->mode = XP_AGENT_AGGREGATE;
-	request->capacity = (uint32_t)(state->request->max_groups ? state->request->max_groups : DEFAULT_GROUPS);
+	request->capacity = (uint32_t)(state->request->max_groups ? state->request->max_groups : XP_GPU_GROUPS);
 	return xp_agent_filters(&only, request, reterr);
 }
 
 static int open_inventory(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena, void **ret_state,
 			  struct xp_err *reterr)
 {
-	struct gpu_state *state = xp_arena_new_of(arena, struct gpu_state);
+	struct xp_gpu_state *state = xp_arena_new_of(arena, struct xp_gpu_state);
 
 	if (!request->cuda_plan || !request->agent)
 		return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "GPU activities need a start and an end selector");
-	*state = (struct gpu_state){
+	*state = (struct xp_gpu_state){
 		.request = request,
 		.arena = arena,
 		.capture = { .target = target, .options = *request->agent },
@@ -65,14 +57,16 @@ static int prepare(void *arg, struct xp_err *reterr)
 
 static int arm(void *arg, struct xp_err *reterr)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
+	struct xp_cuda_window *cuda = state->request->cuda;
+	int rc = cuda ? xp_cuda_window_bring(cuda, state->capture.target, reterr) : 0;
 
-	return xp_agent_capture_arm(&state->capture, reterr);
+	return rc ? rc : xp_agent_capture_arm(&state->capture, reterr);
 }
 
 static int open_window(void *arg, uint64_t start_ns, struct xp_err *reterr)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 
 	(void)reterr;
 	xp_agent_capture_open(&state->capture, start_ns);
@@ -81,14 +75,14 @@ static int open_window(void *arg, uint64_t start_ns, struct xp_err *reterr)
 
 static int drain(void *arg, struct xp_err *reterr)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 
 	return xp_agent_capture_tick(&state->capture, reterr);
 }
 
 static void close_window(void *arg, uint64_t end_ns)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 
 	xp_agent_capture_close(&state->capture, end_ns);
 }
@@ -102,14 +96,14 @@ static int nothing_to_read(void *arg, struct xp_err *reterr)
 
 static int disarm(void *arg, struct xp_err *reterr)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 
 	return xp_agent_capture_stop(&state->capture, nothing_to_read, NULL, reterr);
 }
 
 static void cost(void *arg, uint64_t *ret_ns, uint64_t *ret_events)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 	struct xp_agent_counters counters =
 		state->capture.link && !state->capture.stopped ? xp_agent_link_counters(state->capture.link) : state->capture.counters;
 
@@ -117,7 +111,7 @@ static void cost(void *arg, uint64_t *ret_ns, uint64_t *ret_events)
 	*ret_ns = counters.callbacks * CALLBACK_NS;
 }
 
-static const struct xp_collector_ops ops = {
+const struct xp_collector_ops xp_gpu_ops = {
 	.name = "gpu_activity",
 	.prepare = prepare,
 	.arm = arm,
@@ -129,7 +123,7 @@ static const struct xp_collector_ops ops = {
 };
 
 /* Names come once each; a name of the table's bound is a cut one. */
-static void read_names(struct gpu_state *state)
+static void read_names(struct xp_gpu_state *state)
 {
 	uint32_t id, length;
 	const char *text;
@@ -146,7 +140,7 @@ static void read_names(struct gpu_state *state)
 
 static const char *name_of(void *arg, uint32_t id, bool *ret_complete)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 	const uint64_t *at = xp_map_find(&state->names, id, NULL, NULL);
 	const struct name *name = at ? (const struct name *)(uintptr_t)*at : NULL;
 
@@ -177,7 +171,7 @@ static void fill_accounts(struct xp_gpu_activity *value, const struct xp_agent_c
 	value->collection.n_sources = 1;
 }
 
-static int check(const struct xp_gpu_activity *value, const struct xp_agent_facts *facts, struct xp_err *reterr)
+int xp_gpu_check(const struct xp_gpu_activity *value, const struct xp_agent_facts *facts, struct xp_err *reterr)
 {
 	const struct xp_agent_counters *counters = &facts->counters;
 
@@ -202,34 +196,42 @@ static int check(const struct xp_gpu_activity *value, const struct xp_agent_fact
 	return 0;
 }
 
-static int finish(void *arg, const struct xp_window *window, struct xp_arena *arena, void **ret_value, struct xp_err *reterr)
+struct xp_gpu_activity *xp_gpu_value(struct xp_gpu_state *state, const struct xp_window *window, const struct xp_agent_facts *facts,
+				     struct xp_arena *arena)
 {
-	struct gpu_state *state = arg;
 	struct xp_gpu_activity *value = xp_arena_new_of(arena, struct xp_gpu_activity);
-	struct xp_issues issues = { .arena = arena };
 	struct xp_gpu_raw raw = { .name_of = name_of, .arg = state, .capacity = state->capture.request.capacity };
-	const struct xp_plan *plan = state->request->cuda_plan;
-	struct xp_agent_facts facts;
 	uint32_t n = 0;
 
-	if (!state->capture.link)
-		return xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent was never armed");
-	facts = xp_agent_capture_facts(&state->capture);
 	read_names(state);
 	raw.groups = xp_agent_link_groups(state->capture.link, &n);
 	raw.n_groups = n;
 	xp_gpu_activity_build(&raw, arena, value);
-	fill_accounts(value, &facts.counters, arena);
+	fill_accounts(value, &facts->counters, arena);
 	value->inventory.name = state->request->name;
+	value->collection.window_ns = window->end_ns - window->start_ns;
+	value->collection.cuda = xp_agent_cuda_account(facts, arena);
+	return value;
+}
+
+static int finish(void *arg, const struct xp_window *window, struct xp_arena *arena, void **ret_value, struct xp_err *reterr)
+{
+	struct xp_gpu_state *state = arg;
+	struct xp_issues issues = { .arena = arena };
+	const struct xp_plan *plan = state->request->cuda_plan;
+
+	if (!state->capture.link)
+		return xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent was never armed");
+	struct xp_agent_facts facts = xp_agent_capture_facts(&state->capture);
+	struct xp_gpu_activity *value = xp_gpu_value(state, window, &facts, arena);
+
 	value->inventory.start_selector = plan->endpoints[plan->edges[0].start].selector;
 	value->inventory.end_selector = plan->endpoints[plan->edges[0].end].selector;
-	value->collection.window_ns = window->end_ns - window->start_ns;
-	value->collection.cuda = xp_agent_cuda_account(&facts, arena);
 	xp_window_issues_end(window, &issues);
 	xp_window_issues_cost(window, &issues);
 	xp_window_issues_target(window, &issues);
 	value->quality = xp_quality_of(&issues);
-	int rc = check(value, &facts, reterr);
+	int rc = xp_gpu_check(value, &facts, reterr);
 	if (!rc)
 		*ret_value = value;
 	return rc;
@@ -238,16 +240,16 @@ static int finish(void *arg, const struct xp_window *window, struct xp_arena *ar
 /* What the first subscription and what stays on each launch did to the target. */
 static void effects(void *arg, struct xp_cost *cost_of_window)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 	struct xp_agent_facts facts = xp_agent_capture_facts(&state->capture);
 
 	cost_of_window->stall_ms = facts.stall_ms;
 	cost_of_window->residual_ns_per_launch = facts.residual_ns_per_launch;
 }
 
-static void free_state(void *arg)
+void xp_gpu_state_free(void *arg)
 {
-	struct gpu_state *state = arg;
+	struct xp_gpu_state *state = arg;
 
 	xp_agent_capture_done(&state->capture);
 	xp_map_done(&state->names);
@@ -263,11 +265,11 @@ const struct xp_inventory_kind xp_inventory_gpu_activity = {
 	.artifact = "aggregate",
 	.summary = "kernels, copies and sets by name, grouped inside the target",
 	.flag = "--aggregate",
-	.ops = &ops,
+	.ops = &xp_gpu_ops,
 	.record = &xp_gpu_activity_record,
 	.open = open_inventory,
 	.finish = finish,
-	.free = free_state,
+	.free = xp_gpu_state_free,
 	.shrink = xp_gpu_activity_shrink,
 	.empty = is_empty,
 	.effects = effects,

@@ -55,6 +55,7 @@ struct xp_gpu_activity {
 	struct xp_gpu_inventory inventory;
 	struct xp_gpu_collection collection;
 	struct xp_quality quality;
+	bool incomplete; /* not written: activities were lost, no rule may use it (triage) */
 };
 extern const struct xp_record xp_gpu_activity_record; /* "AggregateInventoryResult" */
 
@@ -68,6 +69,8 @@ struct xp_gpu_raw {
 
 /* Fills inventory.groups and the counts of the table, in the arena. */
 void xp_gpu_activity_build(const struct xp_gpu_raw *raw, struct xp_arena *arena, struct xp_gpu_activity *value);
+/* The groups of some kinds (bits 1 << enum xp_gpu_kind) as a value of their own; the others count as filtered. In the arena. */
+struct xp_gpu_activity *xp_gpu_activity_part(const struct xp_gpu_activity *all, unsigned kinds, struct xp_arena *arena);
 /* One step towards the size budget. False: nothing is left to cut. `value` is a struct xp_gpu_activity. */
 bool xp_gpu_activity_shrink(void *value);
 /* Ready selector of one kernel name: exact, or a prefix of at most 127 bytes when it is longer or not complete. In the arena. */

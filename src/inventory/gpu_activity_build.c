@@ -148,6 +148,34 @@ void xp_gpu_activity_build(const struct xp_gpu_raw *raw, struct xp_arena *arena,
 	value->collection.table_utilization = raw->capacity ? (double)n / (double)raw->capacity : 0;
 }
 
+struct xp_gpu_activity *xp_gpu_activity_part(const struct xp_gpu_activity *all, unsigned kinds, struct xp_arena *arena)
+{
+	struct xp_gpu_activity *part = xp_arena_new_of(arena, struct xp_gpu_activity);
+	struct xp_gpu_group *groups = xp_arena_array(arena, struct xp_gpu_group, all->inventory.n_groups + 1);
+	struct xp_account *account = xp_arena_new_of(arena, struct xp_account);
+	struct xp_gpu_collection *collection = &part->collection;
+	size_t n = 0;
+
+	*part = *all;
+	*account = all->collection.sources[0];
+	account->delivered = 0;
+	for (size_t i = 0; i < all->inventory.n_groups; i++) {
+		if (!(kinds & 1u << all->inventory.groups[i].activity))
+			continue;
+		groups[n++] = all->inventory.groups[i];
+		account->delivered += groups[n - 1].count;
+	}
+	account->filtered = account->emitted - account->delivered - account->dropped;
+	collection->sources = account;
+	collection->grouped_activities = account->delivered;
+	collection->observed_activities = account->delivered + collection->dropped_activities;
+	part->inventory.groups = groups;
+	part->inventory.n_groups = collection->groups = collection->groups_listed = n;
+	part->inventory.start_selector = kinds & 1u << XP_GPU_KERNEL ? "cuda:kernel_start" : "cuda:memcpy_start";
+	part->inventory.end_selector = kinds & 1u << XP_GPU_KERNEL ? "cuda:kernel_end" : "cuda:memcpy_end";
+	return part;
+}
+
 bool xp_gpu_activity_shrink(void *value)
 {
 	struct xp_gpu_activity *activity = value;

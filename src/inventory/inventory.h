@@ -7,6 +7,7 @@
 #include "collect/collector.h"
 
 struct xp_agent_options;
+struct xp_cuda_window;
 struct xp_engine;
 struct xp_plan;
 struct xp_regex;
@@ -24,6 +25,8 @@ struct xp_inventory_request {
 	/* gpu_activity: one pair of CUDA endpoints, and how to use the agent that was brought; NULL for others. */
 	const struct xp_plan *cuda_plan;
 	const struct xp_agent_options *agent;
+	/* cuda_kernels, cuda_copies: what both share; NULL for others. */
+	struct xp_cuda_window *cuda;
 };
 
 struct xp_inventory_kind {

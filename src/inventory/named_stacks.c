@@ -20,6 +20,7 @@ struct naming {
 	const struct xp_raw_stacks *raw;
 	const struct xp_symbolized *symbols; /* by number of address */
 	bool *collector;		     /* by number of address: Python's garbage collector */
+	const struct xp_cuda_call **cuda;    /* by number of address */
 	struct xp_symbolized *kernel, *native;
 	struct xp_python_frame *python;
 	struct xp_frame *merged;
@@ -36,6 +37,16 @@ void xp_named_stacks_done(struct xp_named_stacks *stacks)
 	xp_map_done(&stacks->function_at);
 	xp_map_done(&stacks->text_of);
 	*stacks = (struct xp_named_stacks){ 0 };
+}
+
+const struct xp_frame *const *xp_named_stack_frames(const struct xp_named_stacks *stacks, const struct xp_named_stack *stack,
+						    struct xp_arena *arena)
+{
+	const struct xp_frame **frames = xp_arena_array(arena, const struct xp_frame *, stack->n + 1);
+
+	for (uint32_t i = 0; i < stack->n; i++)
+		frames[i] = stacks->frames[stacks->words[stack->first + i]];
+	return frames;
 }
 
 static bool reserve(void **items, size_t *cap, size_t wanted, size_t size)
@@ -223,6 +234,8 @@ static struct xp_stack_parts parts_of(const struct naming *n, const struct xp_ra
 	for (size_t i = 0; i < raw->n_native; i++) {
 		n->native[i] = n->symbols[words[i]];
 		stack->collector |= n->collector[words[i]];
+		if (n->cuda[words[i]])
+			stack->cuda_call = n->cuda[words[i]];
 	}
 	stack->interpreter_lock = xp_is_gil_wait(n->native, raw->n_native);
 	words += raw->n_native;
@@ -289,8 +302,10 @@ static int name_all(struct naming *n, struct xp_err *reterr)
 {
 	const struct xp_raw_stacks *raw = n->raw;
 
-	for (size_t i = 0; i < raw->n_addresses; i++)
+	for (size_t i = 0; i < raw->n_addresses; i++) {
 		n->collector[i] = is_collector(&n->symbols[i]);
+		n->cuda[i] = xp_cuda_call_of(n->symbols[i].symbol);
+	}
 	n->out->stacks = calloc(raw->n_stacks + 1, sizeof(*n->out->stacks));
 	if (!n->out->stacks)
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "%zu stacks", raw->n_stacks);
@@ -317,6 +332,7 @@ int xp_named_stacks_build(struct xp_named_stacks *out, const struct xp_raw_stack
 		.symbols = symbols,
 		.depth = depth,
 		.collector = xp_arena_array(work, bool, raw->n_addresses + 1),
+		.cuda = xp_arena_array(work, const struct xp_cuda_call *, raw->n_addresses + 1),
 		.kernel = xp_arena_array(work, struct xp_symbolized, XP_KERNEL_FRAMES_MAX),
 		.native = xp_arena_array(work, struct xp_symbolized, XP_RAW_DEPTH_MAX),
 		.python = xp_arena_array(work, struct xp_python_frame, XP_PYTHON_FRAMES_MAX),

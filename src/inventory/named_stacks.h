@@ -6,6 +6,7 @@
 #ifndef XP_INVENTORY_NAMED_STACKS_H
 #define XP_INVENTORY_NAMED_STACKS_H
 
+#include "inventory/cuda_call.h"
 #include "inventory/raw_stacks.h"
 #include "inventory/stack.h"
 
@@ -15,9 +16,10 @@ struct xp_arena;
 struct xp_named_stack {
 	uint32_t first;
 	uint32_t n;
-	bool more;		 /* goes on beyond the depth that is kept */
-	bool collector;		 /* under Python's garbage collector */
-	bool interpreter_lock;	 /* waits for Python's global lock */
+	bool more;			      /* goes on beyond the depth that is kept */
+	bool collector;			      /* under Python's garbage collector */
+	bool interpreter_lock;		      /* waits for Python's global lock */
+	const struct xp_cuda_call *cuda_call; /* outermost one that it lies under; NULL: none */
 	const char *kernel_call; /* system call that the kernel part is inside of, as selectors name it; NULL: none, or not known */
 };
 
@@ -48,6 +50,14 @@ struct xp_named_stacks {
  */
 int xp_named_stacks_build(struct xp_named_stacks *out, const struct xp_raw_stacks *raw, struct xp_target *target, uint64_t deadline_ns,
 			  uint32_t depth, struct xp_err *reterr);
+/* Its frames as a list in the arena; the frames themselves stay those of `stacks`. */
+const struct xp_frame *const *xp_named_stack_frames(const struct xp_named_stacks *stacks, const struct xp_named_stack *stack,
+						    struct xp_arena *arena);
+/* Under a call that returns when a GPU is done: a thread that runs there spins. */
+static inline bool xp_named_stack_waits(const struct xp_named_stack *stack)
+{
+	return stack->cuda_call && stack->cuda_call->kind == XP_CUDA_WAIT;
+}
 void xp_named_stacks_done(struct xp_named_stacks *stacks);
 
 #endif

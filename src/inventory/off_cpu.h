@@ -4,6 +4,7 @@
 #define XP_INVENTORY_OFF_CPU_H
 
 #include "collect/collector.h"
+#include "inventory/cuda_call.h"
 #include "inventory/stack.h"
 
 enum xp_block_reason {
@@ -29,6 +30,7 @@ struct xp_off_cpu_group {
 	size_t n_frames;
 	uint64_t count, total_ns, max_ns, open_at_end; /* count: those that are open included */
 	bool interpreter_lock;			       /* not written: Python's global lock */
+	const struct xp_cuda_call *cuda_call;	       /* not written: that the stack lies under; NULL: none */
 };
 
 /* One thread's blocks in one call, for rules that judge threads. */
@@ -38,7 +40,8 @@ struct xp_off_cpu_use {
 	int reason;
 	uint64_t count, total_ns;
 	uint64_t lock_ns;			/* part of total_ns that waits for Python's global lock */
-	const struct xp_off_cpu_group *longest; /* group of the stack that took most of it, the interpreter's lock aside; NULL: no stack */
+	uint64_t gpu_ns, copy_ns;		/* parts of it under CUDA calls that wait, that copy */
+	const struct xp_off_cpu_group *longest; /* group of the stack that took most of it, locks and GPUs aside; NULL: no stack */
 	const struct xp_off_cpu_group *lock;	/* longest wait for the interpreter's lock; NULL: none */
 };
 
@@ -62,6 +65,8 @@ struct xp_off_cpu_value {
 	struct xp_account account;	   /* source ebpf_sched: blocks, those without the stack that they should have are dropped */
 	const struct xp_off_cpu_use *uses; /* by total falling */
 	size_t n_uses;
+	const struct xp_cuda_use *cuda; /* blocks under CUDA calls, by thread and call */
+	size_t n_cuda;
 	const struct xp_off_cpu_thread *threads; /* by blocked time falling */
 	size_t n_threads;
 	bool deadline_reached;		/* naming stopped early */

@@ -16,7 +16,8 @@ struct building {
 	struct xp_map group_of, use_of;
 	struct xp_off_cpu_group **groups;
 	struct xp_off_cpu_use *uses;
-	size_t n_groups, n_uses;
+	struct xp_cuda_use *cuda;
+	size_t n_groups, n_uses, n_cuda;
 	uint64_t *longest_ns; /* by use: what `longest` took */
 	uint64_t *lock_ns;    /* by use: what `lock` took */
 };
@@ -87,15 +88,6 @@ static bool same_group(uint64_t index, const void *arg)
 	return true;
 }
 
-static const struct xp_frame *const *frames_of(const struct building *b, const struct xp_named_stack *stack)
-{
-	const struct xp_frame **frames = xp_arena_array(b->arena, const struct xp_frame *, stack->n + 1);
-
-	for (size_t i = 0; i < stack->n; i++)
-		frames[i] = b->named->frames[b->named->words[stack->first + i]];
-	return frames;
-}
-
 static struct xp_off_cpu_group *group_at(struct building *b, const struct xp_off_cpu_cell *cell)
 {
 	const struct xp_named_stack *stack = stack_of(b, cell);
@@ -104,6 +96,7 @@ static struct xp_off_cpu_group *group_at(struct building *b, const struct xp_off
 		.reason = (int)reason_of(cell->place),
 		.syscall_name = call_of(cell->place),
 		.interpreter_lock = stack && stack->interpreter_lock,
+		.cuda_call = stack ? stack->cuda_call : NULL,
 	};
 	struct group_query query = { b, &like, stack };
 	uint64_t hash =
@@ -119,7 +112,7 @@ static struct xp_off_cpu_group *group_at(struct building *b, const struct xp_off
 	struct xp_off_cpu_group *group = b->groups[b->n_groups++] = xp_arena_new_of(b->arena, struct xp_off_cpu_group);
 	*group = like;
 	if (stack) {
-		group->frames = frames_of(b, stack);
+		group->frames = xp_named_stack_frames(b->named, stack, b->arena);
 		group->n_frames = stack->n;
 	}
 	return group;
@@ -137,6 +130,26 @@ static bool same_use(uint64_t index, const void *arg)
 
 	return have->tid == query->like.tid && have->reason == query->like.reason &&
 	       same_text(have->thread_name, query->like.thread_name) && same_text(have->syscall_name, query->like.syscall_name);
+}
+
+enum { MAX_CUDA_USES = 256 };
+
+static void add_cuda(struct building *b, struct xp_off_cpu_use *use, uint64_t ns, const struct xp_off_cpu_group *group)
+{
+	struct xp_cuda_use *cuda;
+
+	use->gpu_ns += group->cuda_call->kind == XP_CUDA_WAIT ? ns : 0;
+	use->copy_ns += group->cuda_call->kind == XP_CUDA_COPY ? ns : 0;
+	if (b->n_cuda == MAX_CUDA_USES)
+		return;
+	cuda = xp_cuda_use_at(b->cuda, &b->n_cuda, use->tid, group->cuda_call);
+	cuda->thread_name = use->thread_name;
+	cuda->amount += ns;
+	if (ns <= cuda->of_stack)
+		return;
+	cuda->of_stack = ns;
+	cuda->frames = group->frames;
+	cuda->n_frames = group->n_frames;
 }
 
 static void add_use(struct building *b, const struct xp_off_cpu_cell *cell, const struct xp_off_cpu_group *group)
@@ -157,6 +170,11 @@ static void add_use(struct building *b, const struct xp_off_cpu_cell *cell, cons
 	struct xp_off_cpu_use *use = &b->uses[i];
 	use->count += cell->count;
 	use->total_ns += cell->total_ns;
+	if (group->cuda_call) {
+		add_cuda(b, use, cell->total_ns, group);
+		if (group->cuda_call->kind == XP_CUDA_WAIT)
+			return;
+	}
 	if (group->interpreter_lock) {
 		use->lock_ns += cell->total_ns;
 		if (!use->lock || cell->total_ns > b->lock_ns[i]) {
@@ -317,6 +335,7 @@ struct xp_off_cpu_value *xp_off_cpu_build(const struct xp_off_cpu_sum *sum, cons
 		.uses = xp_arena_array(arena, struct xp_off_cpu_use, n),
 		.longest_ns = xp_arena_array(arena, uint64_t, n),
 		.lock_ns = xp_arena_array(arena, uint64_t, n),
+		.cuda = xp_arena_array(arena, struct xp_cuda_use, MAX_CUDA_USES),
 	};
 
 	*out = (struct xp_off_cpu_value){ .min_block_us = sum->min_block_ns / 1000,
@@ -328,6 +347,8 @@ struct xp_off_cpu_value *xp_off_cpu_build(const struct xp_off_cpu_sum *sum, cons
 		add_cell(&b, &sum->cells[i]);
 	take_groups(&b, max_groups, out);
 	keep_frames(named, arena, out);
+	out->cuda = b.cuda;
+	out->n_cuda = b.n_cuda;
 	take_threads(&b, out);
 	take_account(&b, lost, out);
 	xp_map_done(&b.group_of);

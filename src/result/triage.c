@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "result/triage_gpu.h"
 #include "triage/blocked.h"
 
 enum { MAX_TOP = 8, MAX_BLOCKS = 5 };
-#define HIGH_COST 0.02 /* contract 13, high_cost */
+#define HIGH_COST 0.02	    /* contract 13, high_cost */
+#define LONG_STALL_MS 100.0 /* contract 13, long_stall */
 
 static struct xp_triage_threads *summarize_threads(const struct xp_thread_time *from, struct xp_arena *arena)
 {
@@ -157,6 +159,8 @@ static struct xp_triage_summary *summarize(const struct xp_triage_input *input, 
 		summary->off_cpu = summarize_off_cpu(input->off_cpu, arena);
 	if (input->syscalls && xp_input_has(input, XP_SOURCE_SYSCALLS))
 		summary->syscalls = summarize_syscalls(input->syscalls, arena);
+	summary->cuda_kernels = xp_triage_sum_kernels(input, arena);
+	summary->cuda_copies = xp_triage_sum_copies(input, arena);
 	return summary;
 }
 
@@ -186,6 +190,9 @@ static struct gaps find_gaps(const struct xp_triage_input *input, struct xp_aren
 		add_gap(&gaps, "children", "descendant processes are not part of this result, but for their CPU time");
 	if (copies->status == XP_SOURCE_UNAVAILABLE && copies->reason != XP_REASON_NOT_CUDA)
 		add_gap(&gaps, "memory_copies", "copies between host and GPU were not seen");
+	if (input->cuda_kernels && input->cuda_kernels->collection.cuda->graph_launches_seen)
+		add_gap(&gaps, "graph_internals",
+			"launches of CUDA graphs stand for all their kernels; how the nodes depend on each other is not seen");
 	for (int id = 0; id < XP_SOURCE_COUNT; id++) {
 		const struct xp_triage_source *source = &input->sources[id];
 
@@ -204,6 +211,9 @@ static void add_cost_issues(const struct xp_cost *cost, struct xp_issues *issues
 			     "the window ended early: it cost more than %.3f of the target's CPU time", cost->limit);
 	else if (cost->cpu_share.set && cost->cpu_share.v > HIGH_COST)
 		xp_issue_add(issues, "high_cost", XP_CAUTION, NULL, "the triage took %.3f of the target's CPU time", cost->cpu_share.v);
+	if (cost->stall_ms.set && cost->stall_ms.v > LONG_STALL_MS)
+		xp_issue_add(issues, "long_stall", XP_CAUTION, json_pack("{s:f}", "stall_ms", cost->stall_ms.v),
+			     "the program stood still for up to %.0f ms while the agent came", cost->stall_ms.v);
 }
 
 /* In the order of contract 13. */
@@ -295,19 +305,22 @@ bool xp_triage_shrink(void *value)
 	struct xp_triage_syscalls *syscalls = triage->summary ? triage->summary->syscalls : NULL;
 	struct xp_triage_cpu_samples *cpu = triage->summary ? triage->summary->cpu_samples : NULL;
 	struct xp_triage_off_cpu *off_cpu = triage->summary ? triage->summary->off_cpu : NULL;
+	struct xp_triage_cuda_kernels *kernels = triage->summary ? triage->summary->cuda_kernels : NULL;
+	struct xp_triage_cuda_copies *copies = triage->summary ? triage->summary->cuda_copies : NULL;
 
 	if (threads && cut(&threads->n_groups, 4))
 		return true;
 	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)) || (cpu && cut(&cpu->n_top, 4)))
 		return true;
-	if (off_cpu && cut(&off_cpu->n_top, 2))
+	if ((off_cpu && cut(&off_cpu->n_top, 2)) || (kernels && cut(&kernels->n_top, 4)) || (copies && cut(&copies->n_groups, 4)))
 		return true;
 	if (triage->n_findings > 6) {
 		triage->n_findings--;
 		return true;
 	}
 	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)) ||
-	    (cpu && cut(&cpu->n_top, 0)) || (off_cpu && cut(&off_cpu->n_top, 0)))
+	    (cpu && cut(&cpu->n_top, 0)) || (off_cpu && cut(&off_cpu->n_top, 0)) || (kernels && cut(&kernels->n_top, 0)) ||
+	    (copies && cut(&copies->n_groups, 0)))
 		return true;
 	if (triage->n_findings > 1) {
 		triage->n_findings--;

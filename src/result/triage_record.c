@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Field tables of TriageResult and its index file. No state. */
 #include "result/triage.h"
+#include "result/triage_gpu.h"
 
 static const struct xp_field window_fields[] = {
 	XP_FIELD(xp_triage_window, start_ns, U64, "CLOCK_MONOTONIC"),
@@ -127,8 +128,8 @@ static const struct xp_field summary_fields[] = {
 	XP_FIELD_PTR(xp_triage_summary, off_cpu, &off_cpu_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, syscalls, &syscalls_record, "null: source unavailable", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_triage_summary, gpu, &xp_gpu_summary_record, "null: source unavailable", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage_summary, cuda_kernels, JSON, "null: source unavailable", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage_summary, cuda_copies, JSON, "null: source unavailable", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_triage_summary, cuda_kernels, &xp_triage_cuda_kernels_record, "null: source unavailable", .flags = XP_NULLABLE),
+	XP_FIELD_PTR(xp_triage_summary, cuda_copies, &xp_triage_cuda_copies_record, "null: source unavailable", .flags = XP_NULLABLE),
 };
 static const struct xp_record summary_record = XP_RECORD("TriageSummary", xp_triage_summary, summary_fields, "the window in numbers");
 

@@ -6,6 +6,8 @@
 #include "base/field.h"
 
 struct xp_gpu_health;
+struct xp_triage_cuda_copies;
+struct xp_triage_cuda_kernels;
 struct xp_thread_group;
 
 struct xp_triage_top_thread {
@@ -84,7 +86,8 @@ struct xp_triage_summary {
 	struct xp_triage_off_cpu *off_cpu;
 	struct xp_triage_syscalls *syscalls;
 	struct xp_gpu_health *gpu;
-	json_t *cuda_kernels, *cuda_copies;
+	struct xp_triage_cuda_kernels *cuda_kernels;
+	struct xp_triage_cuda_copies *cuda_copies;
 };
 
 #endif

@@ -19,6 +19,8 @@ struct xp_blocked xp_blocked_in(const struct xp_off_cpu_value *off_cpu, uint32_t
 			continue;
 		blocked.total_ns += use->total_ns;
 		blocked.lock_ns += use->lock_ns;
+		blocked.gpu_ns += use->gpu_ns;
+		blocked.copy_ns += use->copy_ns;
 		if (!blocked.longest)
 			blocked.longest = use->longest;
 	}

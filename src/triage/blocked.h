@@ -9,6 +9,7 @@
 struct xp_blocked {
 	uint64_t total_ns;
 	uint64_t lock_ns;			/* of it: waits for Python's global lock */
+	uint64_t gpu_ns, copy_ns;		/* of it: under CUDA calls that wait for a device, that copy */
 	const struct xp_off_cpu_group *longest; /* stack with most of the rest; NULL: none */
 };
 /* Zero when the thread never blocked there. `off_cpu` may be NULL. */

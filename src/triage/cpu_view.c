@@ -8,7 +8,7 @@
 #include "inventory/stack_text.h"
 #include "triage/command.h"
 
-enum { STACK_LISTED = 10 };
+enum { STACK_LISTED = 10, MOST_TENTHS = 6 };
 
 /* Samples that a thread would have if it ran for the whole window. */
 static double ticks(const struct xp_triage_input *input)
@@ -129,6 +129,8 @@ struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_fi
 						    xp_cpu_share(input, samples), evidence_of(input, told));
 	finding->window_share_interval_95 = xp_cpu_interval(input, samples);
 	finding->confidence = XP_ESTIMATED;
+	finding->in_copy = !told->inclusive && samples && told->thread->in_copy * 10 >= samples * MOST_TENTHS;
+	finding->in_launch = !told->inclusive && samples && told->thread->in_launch * 10 >= samples * MOST_TENTHS;
 	add_threads(input, told, finding, out->arena);
 	if (spot->python_line && !told->inclusive)
 		xp_frame_text(spot->python_line, &line);

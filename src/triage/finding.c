@@ -93,9 +93,8 @@ void xp_next_action(struct xp_findings *list, struct xp_finding *finding, const 
 	finding->next = next;
 }
 
-/* A spec of two selectors, sized for `per_second` starts. */
-static void next_spec(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
-		      double per_second, enum xp_policy_id policy, const char *from, const char *to)
+void xp_next_pair(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
+		  double per_second, enum xp_policy_id policy, const char *from, const char *to)
 {
 	struct xp_next_spec *next = xp_arena_new_of(list->arena, struct xp_next_spec);
 	struct xp_measurement_spec *spec = xp_arena_new_of(list->arena, struct xp_measurement_spec);
@@ -117,17 +116,17 @@ static void next_spec(struct xp_findings *list, struct xp_finding *finding, cons
 void xp_next_function(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
 		      const char *entry, const char *leave)
 {
-	next_spec(list, finding, target, name, 0, XP_POLICY_STACK_NESTED, entry, leave);
+	xp_next_pair(list, finding, target, name, 0, XP_POLICY_STACK_NESTED, entry, leave);
 }
 
 void xp_next_python_gc(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target)
 {
-	next_spec(list, finding, target, "python_gc", 0, XP_POLICY_EXACT, "python:gc_start", "python:gc_end");
+	xp_next_pair(list, finding, target, "python_gc", 0, XP_POLICY_EXACT, "python:gc_start", "python:gc_end");
 }
 
 void xp_next_syscall(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *syscall,
 		     double per_second)
 {
-	next_spec(list, finding, target, syscall, per_second, XP_POLICY_EXACT, xp_arena_fmt(list->arena, "syscall:%s:entry", syscall),
-		  xp_arena_fmt(list->arena, "syscall:%s:exit", syscall));
+	xp_next_pair(list, finding, target, syscall, per_second, XP_POLICY_EXACT, xp_arena_fmt(list->arena, "syscall:%s:entry", syscall),
+		     xp_arena_fmt(list->arena, "syscall:%s:exit", syscall));
 }

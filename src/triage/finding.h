@@ -38,9 +38,10 @@ struct xp_finding {
 	uint32_t tid;	      /* thread the finding is about; 0: none */
 	const uint32_t *tids; /* further ones that it explains */
 	size_t n_tids;
-	const char *call; /* syscall that it is a consequence of; NULL: none */
-	bool fallback;	  /* kept only when no other finding is above 0.20 */
-	bool taken;	  /* absorbed by another one */
+	const char *call;	 /* syscall, copy direction or kernel that it is a consequence of; NULL: none */
+	bool in_copy, in_launch; /* most of what it counts lies under CUDA calls that copy, that launch */
+	bool fallback;		 /* kept only when no other finding is above 0.20 */
+	bool taken;		 /* absorbed by another one */
 };
 extern const struct xp_record xp_finding_record; /* "Finding" */
 
@@ -56,6 +57,9 @@ struct xp_findings {
  */
 struct xp_finding *xp_finding_add(struct xp_findings *list, const char *code, const char *subject, double window_share, json_t *evidence);
 void xp_finding_say(struct xp_findings *list, struct xp_finding *finding, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* next: measure between two selectors, sized for `per_second` starts (contract 14.2); 0: not known. */
+void xp_next_pair(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
+		  double per_second, enum xp_policy_id policy, const char *from, const char *to);
 /* next: measure from the entry to the return of the function at these two selectors (contract 14.2, rate not known). */
 void xp_next_function(struct xp_findings *list, struct xp_finding *finding, const struct xp_target_id *target, const char *name,
 		      const char *entry, const char *leave);

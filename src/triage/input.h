@@ -5,6 +5,7 @@
 
 #include "inventory/cgroup.h"
 #include "inventory/cpu_samples.h"
+#include "inventory/gpu_activity.h"
 #include "inventory/gpu_health.h"
 #include "inventory/off_cpu.h"
 #include "inventory/thread_time.h"
@@ -23,6 +24,8 @@ struct xp_triage_input {
 	const struct xp_cpu_samples *cpu;
 	const struct xp_syscall_view *syscalls;
 	const struct xp_off_cpu_value *off_cpu;
+	const struct xp_gpu_activity *cuda_kernels, *cuda_copies;
+	bool agent_loaded; /* the agent is in the target, so that a CUDA spec changes nothing there */
 	const struct xp_gpu_health *gpu;
 	struct xp_triage_source sources[XP_SOURCE_COUNT];
 };

@@ -7,8 +7,9 @@
 #include "triage/input.h"
 
 /* Contract 14.1a: findings of `code` that this rule's finding makes redundant. */
-/* SAME_CALL: the other finding is a consequence of the syscall that the taker is about. */
-enum xp_take_scope { XP_TAKE_ANY, XP_TAKE_SAME_THREAD, XP_TAKE_SAME_SUBJECT, XP_TAKE_SAME_CALL };
+/* SAME_CALL: the other finding is a consequence of what the taker is about. IN_COPY, IN_LAUNCH: it counts time under such CUDA calls;
+ * in the latter case the taker must be about launches as well. */
+enum xp_take_scope { XP_TAKE_ANY, XP_TAKE_SAME_THREAD, XP_TAKE_SAME_SUBJECT, XP_TAKE_SAME_CALL, XP_TAKE_IN_COPY, XP_TAKE_IN_LAUNCH };
 struct xp_take {
 	const char *code;
 	enum xp_take_scope scope;

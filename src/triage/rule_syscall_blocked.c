@@ -25,7 +25,8 @@ static bool is_waiting(const char *name)
 }
 
 /*
- * Blocked part of the time in the call: as booked at the switches, the wait for Python's global lock aside, which is a finding of its own.
+ * Blocked part of the time in the call: as booked at the switches, waits for Python's global lock and for a GPU aside, which are findings
+ * of their own.
  * Without these books: CPU work inside a syscall is not blocking, and a thread can't block longer than it was blocked.
  */
 static uint64_t blocked_in(const struct xp_triage_input *input, const struct xp_thread_row *thread, const struct xp_call_use *use)
@@ -33,7 +34,7 @@ static uint64_t blocked_in(const struct xp_triage_input *input, const struct xp_
 	if (input->off_cpu) {
 		struct xp_blocked blocked = xp_blocked_in(input->off_cpu, use->tid, use->name);
 
-		return blocked.total_ns - blocked.lock_ns;
+		return blocked.total_ns - blocked.lock_ns - blocked.gpu_ns;
 	}
 	return use->total_ns < thread->blocked_ns ? use->total_ns : thread->blocked_ns;
 }
@@ -116,6 +117,7 @@ static void tell(const struct xp_triage_input *input, const struct candidate *ro
 
 	finding->tid = row->use->tid;
 	finding->fallback = row->waiting;
+	finding->in_copy = blocked.copy_ns * 10 >= row->blocked_ns * 6;
 	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);

@@ -63,6 +63,10 @@ static bool covers(const struct xp_take *take, const struct xp_finding *taker, c
 		return !strcmp(taker->subject, other->subject);
 	case XP_TAKE_SAME_CALL:
 		return other->call && !strcmp(taker->subject, other->call);
+	case XP_TAKE_IN_COPY:
+		return other->in_copy;
+	case XP_TAKE_IN_LAUNCH:
+		return other->in_launch && taker->in_launch;
 	}
 	return false;
 }
@@ -77,6 +81,16 @@ static const struct xp_take *takes_of(const char *code)
 	return none;
 }
 
+/* What a taken finding had taken itself stays told. */
+static void pass_on(struct xp_finding *taker, const struct xp_finding *other)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(other->evidence, "absorbed"), i, entry)
+		json_array_append(json_object_get(taker->evidence, "absorbed"), entry);
+}
+
 static void absorb_by(struct xp_findings *list, struct xp_finding *taker, const struct xp_take *take)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -85,6 +99,7 @@ static void absorb_by(struct xp_findings *list, struct xp_finding *taker, const 
 		if (other == taker || other->taken || !covers(take, taker, other))
 			continue;
 		xp_finding_absorb(taker, other->code, other->subject, other->window_share);
+		pass_on(taker, other);
 		other->taken = true;
 	}
 }

@@ -12,7 +12,7 @@ static void every_rule_has_its_own_place(void **state)
 	size_t n;
 	const struct xp_rule *const *rules = xp_rules(&n);
 
-	assert_int_equal(n, 16);
+	assert_true(n >= 22);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < i; j++) {
 			assert_true(strcmp(rules[j]->code, rules[i]->code) < 0);
