@@ -131,6 +131,7 @@ command -v apt-get >/dev/null && manager=apt
 [ $manager = none ] && command -v dnf >/dev/null && manager=dnf
 
 "$(dirname "$0")"/cupti12.sh
+"$(dirname "$0")"/mcp_client.sh
 look '*'
 if [ ${#missing[@]} -eq 0 ]; then
 	echo "setup: everything that build and tests need is here"

@@ -2,6 +2,7 @@
 # fish completion of xprobe, made from its command tables by `make generate`.
 complete -c xprobe -f
 complete -c xprobe -n __fish_use_subcommand -a doctor -d 'what works on this machine, tried, and the least change for what does not'
+complete -c xprobe -n __fish_use_subcommand -a mcp -d 'serves these commands to an agent by the Model Context Protocol, on stdin and stdout'
 complete -c xprobe -n __fish_use_subcommand -a measure -d 'triage a process, or measure exact latencies between two of its events'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l pid -x -a '(__fish_complete_pids)' -d 'target process; repeatable (16) with --triage'
 complete -c xprobe -n '__fish_seen_subcommand_from measure' -l input -r -F -d 'measure a completed capture: Event JSONL, host capture, CUPTI file (repeatable, 64 files of 4 GiB)'

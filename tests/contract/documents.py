@@ -8,7 +8,7 @@ import xp
 CONTRACT = (xp.SOURCE / "docs/contract.md").read_text("utf-8")
 PAGES = [path for path in (xp.SOURCE / "README.md", xp.SOURCE / "CONTRIBUTING.md", *sorted((xp.SOURCE / "docs").glob("*.md")),
                           *sorted((xp.SOURCE / "skills").rglob("*.md"))) if path.exists()]
-COMMANDS = ("doctor", "validate", "measure")
+COMMANDS = ("doctor", "mcp", "measure", "validate")
 
 
 def section(number):
@@ -96,6 +96,7 @@ def test_every_documented_flag_is_in_the_help_of_its_command_and_no_other():
         "measure": flags_in("\n".join(re.findall(r"^\|([^|]*)\|", section("6.2"), re.MULTILINE))),
         "validate": flags_in(section("5")),
         "doctor": set(),
+        "mcp": set(),
     }
     common = flags_in("\n".join(re.findall(r"^\|([^|]*)\|", section("2"), re.MULTILINE)))
     for command, flags in documented.items():
