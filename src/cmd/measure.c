@@ -164,6 +164,7 @@ int xp_measure_common_flags(const struct xp_session *session, struct xp_measure_
 	request->bounds.max_unmatched = unmatched ? unmatched->share : -1;
 	request->name = xp_flag_text(session, "--name", NULL);
 	request->allow_cxx_return = xp_flag_on(session, "--allow-cxx-return");
+	request->records_only = xp_flag_on(session, "--records-only");
 	request->events_out = xp_flag_text(session, "--events-out", NULL);
 	request->format = xp_flag_text(session, "--format", "jsonl");
 	request->evidence_mode = strcmp(xp_flag_text(session, "--evidence", "summary"), "full") ? XP_EVIDENCE_SUMMARY : XP_EVIDENCE_FULL;

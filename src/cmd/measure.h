@@ -28,7 +28,7 @@ struct xp_measure_request {
 	const char *from, *to;
 	enum xp_policy_id policy;
 	struct xp_bounds bounds;
-	bool allow_cxx_return;
+	bool allow_cxx_return, records_only;
 	const char *events_out; /* NULL: private folder */
 	const char *format;	/* "jsonl" */
 	const char *page_out;	/* of a graph: html report beside the artifact; NULL: none */

@@ -72,6 +72,7 @@ static int run(struct xp_session *session, const struct xp_measure_request *requ
 		rc = xp_cuda_prepare(session, plan->target, inventory->request.timeout_ms, agent, &stall_ms, reterr);
 	if (rc)
 		return rc;
+	agent->records_only = agent->records_only || request->records_only;
 	inventory->target = *xp_target_identity(plan->target);
 	inventory->identity_given = true;
 	inventory->request.cuda_plan = plan;

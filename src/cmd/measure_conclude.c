@@ -110,6 +110,8 @@ struct xp_capture_facts xp_conclude_facts(const struct xp_conclusion *conclusion
 	return (struct xp_capture_facts){
 		.clock_stepped = agent && agent->clock_stepped,
 		.records_only = agent && agent->records_only,
+		.kinds_left_on = agent && agent->kinds_left_on,
+		.cupti_caveat = agent ? agent->cupti_caveat : NULL,
 		.correlation_unreliable = agent && agent->correlation_unreliable,
 		.status = conclusion->status,
 		.window = captured->window,

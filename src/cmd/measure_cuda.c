@@ -2,9 +2,11 @@
 /* Brings the agent and turns its facts into accounts, warnings and costs. No state. */
 #include "cmd/measure_cuda.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/agent_file.h"
+#include "cmd/measure_cupti.h"
 #include "collect/agent_cuda.h"
 #include "engine/cupti_find.h"
 
@@ -37,6 +39,10 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 	if (!xp_plan_wants_agent(plan) || plan->n_issues)
 		return;
 	if (xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
+		xp_plan_add_issue(plan, &err, NULL);
+	else
+		xp_cupti_warn_before(&plan->warnings, plan, &choice);
+	if (plan->records_only && xp_records_only_check(plan, &err))
 		xp_plan_add_issue(plan, &err, NULL);
 	if (xp_agent_check(plan->target, &place, session->arena, &plan->agent_loaded, &err))
 		xp_plan_add_issue(plan, &err, NULL);
@@ -71,10 +77,13 @@ int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64
 		*ret_stall_ms = (struct xp_opt_f64)XP_SOME((double)stall_ns / 1e6);
 		xp_cuda_warn_injected(session, choice.major, place.agent_path, choice.path);
 	}
-	if (xp_cuda_maps_profiler(target))
+	if (xp_cuda_maps_profiler(target)) {
+		/* The result comes too late to think better of it. */
+		fputs("xprobe: warning: the target maps torch.profiler; a first profile started meanwhile gets no GPU events\n", stderr);
 		xp_warn(&session->warnings, "TORCH_PROFILER_PRESENT", NULL,
 			"the process maps torch.profiler; a profile that is first started during this capture has no GPU events until the "
 			"process restarts");
+	}
 	*ret_options = (struct xp_agent_options){
 		.session = session->session_id,
 		.cupti_path = choice.path,
@@ -92,9 +101,10 @@ static struct xp_opt_f64 larger(struct xp_opt_f64 a, struct xp_opt_f64 b)
 
 void xp_cuda_warn_effects(struct xp_session *session, const struct xp_agent_facts *facts)
 {
-	if (facts->stall_ms.set && facts->stall_ms.v > 0)
-		xp_warn(&session->warnings, "ARM_STALL", json_pack("{s:f}", "ms", facts->stall_ms.v),
-			"the first arm stopped the program's CUDA calls for about %.1f ms", facts->stall_ms.v);
+	if (facts->arm_ms.set && facts->arm_ms.v > 0)
+		xp_warn(&session->warnings, "ARM_STALL", json_pack("{s:f}", "ms", facts->arm_ms.v),
+			"the first arm stopped the program's CUDA calls for about %.1f ms", facts->arm_ms.v);
+	xp_cupti_warn_after(&session->warnings, facts);
 	if (facts->residual_ns_per_launch.set)
 		xp_warn(&session->warnings, "RESIDUAL_COST", json_pack("{s:I}", "ns", (json_int_t)facts->residual_ns_per_launch.v),
 			"each launch of this process stays dearer by about %llu ns until it ends",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/measure_cuda.h"
+#include "cmd/measure_cupti.h"
 #include "cmd/measure_finish.h"
 #include "collect/exact.h"
 #include "output/output.h"
@@ -63,6 +64,7 @@ static int make_plan(struct xp_session *session, const struct xp_measure_request
 	xp_arena_defer(session->arena, close_target, target);
 	xp_plan_init(plan, target, session->arena);
 	plan->bounds = request->bounds;
+	plan->records_only = request->records_only;
 	plan->test_ring_bytes = request->test_ring_bytes;
 	rc = request->graph ? plan_graph(plan, request->graph, &options, reterr) : plan_pair(plan, request, &options, reterr);
 	for (size_t i = 0; !rc && i < plan->warnings.n; i++) {
@@ -121,7 +123,7 @@ static bool wants_host(const struct xp_plan *plan)
 
 static int make_parts(struct xp_session *session, struct xp_plan *plan, struct parts *parts, struct xp_err *reterr)
 {
-	struct xp_agent_options options;
+	struct xp_agent_options options = { 0 };
 	int rc = wants_host(plan) ? xp_exact_new(plan, &parts->host, reterr) : 0;
 
 	if (rc)
@@ -130,7 +132,10 @@ static int make_parts(struct xp_session *session, struct xp_plan *plan, struct p
 		xp_arena_defer(session->arena, free_exact, parts->host);
 	if (!xp_plan_wants_agent(plan))
 		return 0;
-	rc = xp_cuda_prepare(session, plan->target, plan->bounds.timeout_ms, &options, &parts->injection_stall_ms, reterr);
+	rc = plan->records_only ? xp_records_only_check(plan, reterr) : 0;
+	if (!rc)
+		rc = xp_cuda_prepare(session, plan->target, plan->bounds.timeout_ms, &options, &parts->injection_stall_ms, reterr);
+	options.records_only = plan->records_only;
 	if (!rc)
 		rc = xp_agent_exact_new(plan, &options, parts->host, &parts->cuda, reterr);
 	if (!rc)

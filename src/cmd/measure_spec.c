@@ -22,6 +22,7 @@ void xp_measure_request_of_spec(const struct xp_measurement_spec *spec, struct x
 			.max_unmatched = -1,
 		},
 		.allow_cxx_return = spec->allow_cxx_return.set && spec->allow_cxx_return.v,
+		.records_only = spec->records_only.set && spec->records_only.v,
 		.format = "jsonl",
 	};
 }
@@ -56,6 +57,8 @@ static void apply_flags(const struct xp_session *session, struct xp_measure_requ
 		request->bounds.max_unmatched = unmatched->share;
 	if (xp_flag_on(session, "--allow-cxx-return"))
 		request->allow_cxx_return = true;
+	if (xp_flag_on(session, "--records-only"))
+		request->records_only = true;
 	request->events_out = xp_flag_text(session, "--events-out", NULL);
 	request->format = xp_flag_text(session, "--format", "jsonl");
 	request->evidence_mode = strcmp(xp_flag_text(session, "--evidence", "summary"), "full") ? XP_EVIDENCE_SUMMARY : XP_EVIDENCE_FULL;

@@ -89,6 +89,7 @@ static int check_pair(struct xp_session *session, const struct xp_measure_reques
 	if (rc)
 		return rc;
 	xp_plan_init(plan, target, session->arena);
+	plan->records_only = request->records_only || xp_flag_on(session, "--records-only");
 	rc = xp_plan_pair(plan, request->from, request->to, request->policy, &options, reterr);
 	if (rc)
 		tell_endpoint(reterr);

@@ -56,9 +56,12 @@ struct xp_agent_facts {
 	const char *cupti_path;
 	uint64_t clock_error_ns; /* without the extra of the first seconds, see xp_agent_clock_error */
 	bool clock_stepped, records_only, correlation_unreliable;
-	bool collection_dead; /* launches, and not one activity */
-	bool activities;      /* GPU activities were wanted */
-	struct xp_opt_f64 stall_ms;
+	bool collection_dead;		    /* launches, and not one activity */
+	bool activities;		    /* GPU activities were wanted */
+	bool holds_launches, kinds_left_on; /* before CUPTI 13.0 U1, contract 10.17 */
+	const char *cupti_caveat;	    /* NULL: none */
+	struct xp_opt_f64 arm_ms;	    /* of the process's first subscription */
+	struct xp_opt_f64 stall_ms;	    /* the longer one of it and the stop's hold */
 	struct xp_opt_u64 residual_ns_per_launch;
 };
 struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capture);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent's counters say of a capture: how far its clock can be trusted, what it cost, what is doubtful. No state. */
 #include "collect/agent_capture.h"
+#include "collect/cupti_facts.h"
 #include "collect/window_priv.h"
 
 /* Measured on an H200 with CUPTI 13.0 U1: two-sided bound of a kernel's time, drift after the first subscription, what stays on a launch.
@@ -48,6 +49,7 @@ struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capt
 		facts.stall_ms = (struct xp_opt_f64)XP_SOME((double)c->stall_ns / XP_NS_PER_MS);
 	if (activities)
 		facts.residual_ns_per_launch = (struct xp_opt_u64)XP_SOME(RESIDUAL_NS);
+	xp_cupti_facts(&facts);
 	return facts;
 }
 

@@ -7,6 +7,7 @@
 
 #include "collect/agent_cuda.h"
 #include "collect/agent_exact.h"
+#include "collect/cupti_facts.h"
 #include "collect/issues.h"
 #include "inventory/cuda_window.h"
 #include "plan/plan.h"
@@ -229,6 +230,7 @@ static int finish(void *arg, const struct xp_window *window, struct xp_arena *ar
 	value->inventory.end_selector = plan->endpoints[plan->edges[0].end].selector;
 	xp_window_issues_end(window, &issues);
 	xp_window_issues_cost(window, &issues);
+	xp_cupti_issues(&facts, &issues);
 	xp_window_issues_target(window, &issues);
 	value->quality = xp_quality_of(&issues);
 	int rc = xp_gpu_check(value, &facts, reterr);

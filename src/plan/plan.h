@@ -59,6 +59,7 @@ struct xp_plan {
 	unsigned n_edges;
 	struct xp_bounds bounds;
 	bool agent_loaded;    /* an agent of ours is in the target already */
+	bool records_only;    /* no CUPTI subscription may be taken */
 	bool follow_restarts; /* an edge pairs a syscall's entry and exit: restart_syscall and rt_sigreturn are collected too */
 	struct xp_plan_issue *issues;
 	size_t n_issues;
