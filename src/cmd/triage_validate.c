@@ -4,6 +4,7 @@
 
 #include "cmd/measure.h"
 #include "cmd/triage_cuda.h"
+#include "cmd/triage_targets.h"
 #include "cmd/validate.h"
 #include "result/triage_validation.h"
 
@@ -11,7 +12,11 @@ static void report(const void *value, struct xp_text *out, bool color)
 {
 	const struct xp_triage_validation *v = value;
 
-	xp_text_fmt(out, "process %u: %s\n", v->target.pid, v->valid ? "a triage can run" : "no source of a triage is available");
+	if (v->n_processes)
+		xp_text_fmt(out, "%zu processes: ", v->n_processes);
+	else
+		xp_text_fmt(out, "process %u: ", v->target->pid);
+	xp_text_fmt(out, "%s\n", v->valid ? "a triage can run" : "no source of a triage is available");
 	for (size_t i = 0; i < v->n_sources; i++) {
 		const struct xp_triage_check *check = &v->sources[i];
 		const char *unblock = check->feature ? check->feature->unblock : NULL;
@@ -52,7 +57,8 @@ static void check_cuda(struct xp_session *session, struct xp_target *target, str
 	if (!xp_triage_maps_cuda(target))
 		return;
 	if (xp_triage_cuda_check(session, target, &cuda, &err)) {
-		for (int id = XP_SOURCE_CUDA_KERNELS; id <= XP_SOURCE_CUDA_COPIES; id++) {
+		/* What another process has stands. */
+		for (int id = XP_SOURCE_CUDA_KERNELS; id <= XP_SOURCE_CUDA_COPIES && !requirements->needs_cupti; id++) {
 			struct xp_triage_source source = xp_source_failed(id, &err, session->arena);
 
 			checks[id].status = source.status;
@@ -65,8 +71,8 @@ static void check_cuda(struct xp_session *session, struct xp_target *target, str
 		checks[id].reason = XP_REASON_NONE;
 	}
 	requirements->needs_cupti = true;
-	requirements->target_mutation = !cuda.loaded;
-	requirements->agent_activation = cuda.loaded ? XP_AGENT_LOADED : XP_AGENT_INJECTION;
+	requirements->target_mutation |= !cuda.loaded;
+	requirements->agent_activation = requirements->target_mutation ? XP_AGENT_INJECTION : XP_AGENT_LOADED;
 	if (!cuda.loaded)
 		xp_warn(&session->warnings, "TARGET_PROCESS_WILL_BE_MODIFIED", NULL, "measure would inject the agent into process %u",
 			xp_target_pid(target));
@@ -77,31 +83,63 @@ static bool would_have(const struct xp_triage_check *checks, enum xp_source_id i
 	return checks[id].status == XP_SOURCE_AVAILABLE;
 }
 
+/* The process that says most about the CUDA sources. */
+static struct xp_target *telling_target(const struct xp_triage_targets *targets)
+{
+	for (size_t i = 0; i < targets->n; i++)
+		if (xp_triage_maps_cuda(targets->at[i]))
+			return targets->at[i];
+	return targets->at[0];
+}
+
+static int check_targets(const struct xp_triage_targets *targets, struct xp_err *reterr)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < targets->n && !rc; i++)
+		rc = xp_target_check(targets->at[i], reterr);
+	return rc;
+}
+
+static void fill_targets(const struct xp_triage_choice *choice, const struct xp_triage_targets *targets, struct xp_arena *arena,
+			 struct xp_triage_validation *value)
+{
+	struct xp_target_id *each = xp_arena_array(arena, struct xp_target_id, targets->n);
+
+	for (size_t i = 0; i < targets->n; i++)
+		each[i] = *xp_target_identity(targets->at[i]);
+	if (!choice->tree && choice->n == 1) {
+		value->target = each;
+		return;
+	}
+	value->processes = each;
+	value->n_processes = targets->n;
+}
+
 int xp_validate_triage(struct xp_session *session, struct xp_err *reterr)
 {
 	struct xp_triage_validation *value = xp_arena_new_of(session->arena, struct xp_triage_validation);
-	xp_auto(xp_target_close) struct xp_target *target = NULL;
-	unsigned pids = 0;
+	struct xp_triage_targets targets;
+	struct xp_triage_choice choice;
+	int rc = xp_triage_choose(session, &choice, reterr);
 
-	for (size_t i = 0; i < session->n_uses; i++)
-		pids += !strcmp(session->uses[i].flag->name, "--pid");
-	if (pids != 1 || xp_flag_on(session, "--tree"))
-		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, pids ? "this build triages one process at a time" : "--pid is missing");
-	int rc = xp_target_open((uint32_t)xp_flag_u64(session, "--pid", 0), NULL, &target, reterr);
+	if (!rc)
+		rc = xp_triage_open_targets(&choice, session->arena, &targets, reterr);
 	if (rc)
 		return rc;
-	struct xp_triage_check *checks = check_sources(target, session->arena);
+	struct xp_triage_check *checks = check_sources(telling_target(&targets), session->arena);
 
 	value->sources = checks;
 	value->n_sources = XP_SOURCE_COUNT;
-	rc = xp_target_check(target, reterr);
+	rc = check_targets(&targets, reterr);
 	if (rc)
 		return rc;
-	value->target = *xp_target_identity(target);
+	fill_targets(&choice, &targets, session->arena, value);
 	value->requirements.needs_ebpf = would_have(value->sources, XP_SOURCE_SYSCALLS) || would_have(value->sources, XP_SOURCE_OFF_CPU);
 	value->requirements.needs_perf_event = would_have(value->sources, XP_SOURCE_CPU_SAMPLES);
 	value->requirements.agent_activation = XP_AGENT_NOT_REQUIRED;
-	check_cuda(session, target, checks, &value->requirements);
+	for (size_t i = 0; i < targets.n; i++)
+		check_cuda(session, targets.at[i], checks, &value->requirements);
 	xp_triage_validation_judge(value, session->arena);
 	value->warnings = session->warnings.at;
 	value->n_warnings = session->warnings.n;

@@ -62,6 +62,7 @@ struct xp_collector {
 	bool optional;	   /* a failure of prepare, arm or drain takes this collector out (see failed) and the window goes on (triage) */
 	bool out;	   /* set by the loop: taken out, `err` says why */
 	struct xp_err err; /* owned by the collector's owner; release with xp_err_done */
+	size_t of;	   /* index of its target among those of the window */
 };
 
 struct xp_window_bounds {
@@ -97,8 +98,7 @@ struct xp_window {
 };
 
 /*
- * Runs prepare, identity check, arm, window, close_window, disarm for `n` collectors on one target (several: the same call with
- * targets of each collector known to themselves; `target` is the one whose CPU time, exit and exec are watched).
+ * Runs prepare, identity check, arm, window, close_window, disarm for `n` collectors on one target (several: collect/targets.h).
  * A signal (xp_interrupts) ends the window; a second one skips what is not clean-up. Steps behind the window always run.
  * Returns 0 with *ret_window set also when the window ended early; errors: of a non-optional collector, TARGET_EXITED/REUSED before
  * the window, SESSION_LIMIT_EXCEEDED (not ready in time), CLEANUP_FAILED. *ret_window is filled as far as it went in every case.

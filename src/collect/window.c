@@ -103,13 +103,30 @@ static int check_ready_in_time(struct xp_window_run *run, struct xp_err *reterr)
 	return -XP_E_SESSION_LIMIT_EXCEEDED;
 }
 
+/* A target that is gone takes its collectors with it; the command ends only when no other is left. */
+static int check_before(struct xp_window_run *run, size_t i, struct xp_err *reterr)
+{
+	struct xp_collector *collector = &run->collectors[i];
+	struct xp_window_target *target = &run->targets[collector->of];
+	xp_auto_err gone = {};
+
+	if (!xp_target_check(target->target, &gone))
+		return 0;
+	target->gone = true;
+	if (!collector->optional || xp_window_all_gone(run))
+		return xp_err_move(reterr, &gone);
+	xp_err_move(&collector->err, &gone);
+	collector->out = true;
+	return 0;
+}
+
 static int arm_one(struct xp_window_run *run, size_t i, struct xp_err *reterr)
 {
 	struct xp_collector *collector = &run->collectors[i];
 	xp_auto_err cleanup = {};
-	int r = xp_target_check(run->target, reterr);
+	int r = check_before(run, i, reterr);
 
-	if (r)
+	if (r || collector->out)
 		return r;
 	run->armed[i] = true;
 	run->n_armed = i + 1;
@@ -146,14 +163,21 @@ static int arm_all(struct xp_window_run *run, struct xp_err *reterr)
 	return 0;
 }
 
+/* A target whose CPU clock cannot be read has a null cost share and no cost limit (contract 15.2). */
+static void start_clock(struct xp_window_target *target)
+{
+	xp_auto_err no_clock = {};
+
+	target->cpu_known = xp_target_cpu_ns(target->target, &target->cpu_base_ns, &no_clock) == 0;
+	target->cpu_last_ns = target->cpu_base_ns;
+}
+
 static int open_all(struct xp_window_run *run, struct xp_err *reterr)
 {
 	struct xp_window *window = run->window;
-	xp_auto_err no_clock = {};
 
-	/* A target whose CPU clock cannot be read has a null cost share and no cost limit (contract 15.2). */
-	run->cpu_known = xp_target_cpu_ns(run->target, &run->cpu_base_ns, &no_clock) == 0;
-	run->cpu_last_ns = run->cpu_base_ns;
+	for (size_t i = 0; i < run->n_targets; i++)
+		start_clock(&run->targets[i]);
 	window->start_ns = xp_window_now();
 	window->opened = true;
 	for (size_t i = 0; i < run->n; i++) {
@@ -170,32 +194,6 @@ static int open_all(struct xp_window_run *run, struct xp_err *reterr)
 	return 0;
 }
 
-void xp_window_sum_cost(struct xp_window_run *run, uint64_t *ret_ns, uint64_t *ret_events)
-{
-	*ret_ns = *ret_events = 0;
-	for (size_t i = 0; i < run->n; i++) {
-		const struct xp_collector *collector = &run->collectors[i];
-		uint64_t ns = 0, events = 0;
-
-		if (!run->armed[i] || !collector->ops->cost)
-			continue;
-		collector->ops->cost(collector->state, &ns, &events);
-		*ret_ns += ns;
-		*ret_events += events;
-	}
-}
-
-bool xp_window_read_cpu(struct xp_window_run *run)
-{
-	uint64_t now_ns;
-	xp_auto_err gone = {};
-
-	/* Also fails when the target has just gone: the last reading stands then. */
-	if (run->cpu_known && xp_target_cpu_ns(run->target, &now_ns, &gone) == 0)
-		run->cpu_last_ns = now_ns;
-	return run->cpu_known;
-}
-
 static void close_all(struct xp_window_run *run)
 {
 	struct xp_window *window = run->window;
@@ -204,39 +202,21 @@ static void close_all(struct xp_window_run *run)
 	for (size_t i = 0; i < run->n; i++)
 		if (run->armed[i])
 			run->collectors[i].ops->close_window(run->collectors[i].state, window->end_ns);
-	xp_window_read_cpu(run);
-	window->exec_seen |= xp_target_exec_changed(run->target);
-}
-
-static void fill_cost(struct xp_window_run *run)
-{
-	struct xp_window *window = run->window;
-	struct xp_cost *cost = &window->cost;
-	uint64_t spent_ns, floor_ns = 0, cpu_ns = run->cpu_last_ns - run->cpu_base_ns;
-
-	xp_window_sum_cost(run, &spent_ns, &cost->probe_events);
-	for (size_t i = 0; i < run->n; i++) {
-		const struct xp_collector *collector = &run->collectors[i];
-		uint64_t one_ns = run->armed[i] && collector->ops->floor_ns ? collector->ops->floor_ns(collector->state) : 0;
-
-		floor_ns = one_ns > floor_ns ? one_ns : floor_ns;
-		if (run->armed[i] && collector->ops->children)
-			window->children += collector->ops->children(collector->state);
+	for (size_t i = 0; i < run->n_targets; i++) {
+		xp_window_read_cpu(&run->targets[i]);
+		run->targets[i].exec_seen |= xp_target_exec_changed(run->targets[i].target);
 	}
-	if (floor_ns)
-		cost->probe_floor_ns = (struct xp_opt_u64)XP_SOME(floor_ns);
-	if (run->cpu_known)
-		cost->target_cpu_ns = (struct xp_opt_u64)XP_SOME(cpu_ns);
-	if (run->cpu_known && cpu_ns)
-		cost->cpu_share = (struct xp_opt_f64)XP_SOME(spent_ns >= cpu_ns ? 1.0 : (double)spent_ns / (double)cpu_ns);
 }
 
 /* The last look at the identity. A target that went while the window was closing has left a capture that may lack its end. */
 static void check_after(struct xp_window_run *run)
 {
-	xp_auto_err gone = {};
+	for (size_t i = 0; i < run->n_targets; i++) {
+		xp_auto_err gone = {};
 
-	if (run->window->end != XP_END_FAILED && xp_target_check(run->target, &gone))
+		run->targets[i].gone |= xp_target_check(run->targets[i].target, &gone) != 0;
+	}
+	if (run->window->end != XP_END_FAILED && xp_window_all_gone(run))
 		run->window->end = XP_END_TARGET_GONE;
 }
 
@@ -279,17 +259,18 @@ static void run_open_window(struct xp_window_run *run, struct xp_err *failure)
 		run->window->end = XP_END_FAILED;
 	close_all(run);
 	check_after(run);
-	fill_cost(run);
+	xp_window_fill_cost(run);
 }
 
-int xp_window_run(struct xp_collector *collectors, size_t n, struct xp_target *target, const struct xp_window_bounds *bounds,
-		  struct xp_window *ret_window, struct xp_err *reterr)
+int xp_window_run_all(struct xp_collector *collectors, size_t n, struct xp_window_target *targets, size_t n_targets,
+		      const struct xp_window_bounds *bounds, struct xp_window *ret_window, struct xp_err *reterr)
 {
 	xp_auto(xp_free) void *armed = calloc(n ? n : 1, sizeof(bool));
 	struct xp_window_run run = {
 		.collectors = collectors,
 		.n = n,
-		.target = target,
+		.targets = targets,
+		.n_targets = n_targets,
 		.bounds = bounds,
 		.window = ret_window,
 		.armed = armed,
@@ -308,6 +289,16 @@ int xp_window_run(struct xp_collector *collectors, size_t n, struct xp_target *t
 			run_open_window(&run, &failure);
 	}
 	disarm_all(&run, &failure);
+	for (size_t i = 0; i < n_targets; i++)
+		targets[i].cost.detach_ms = ret_window->cost.detach_ms;
 	step_back();
 	return failure.code ? xp_err_move(reterr, &failure) : 0;
+}
+
+int xp_window_run(struct xp_collector *collectors, size_t n, struct xp_target *target, const struct xp_window_bounds *bounds,
+		  struct xp_window *ret_window, struct xp_err *reterr)
+{
+	struct xp_window_target one = { .target = target };
+
+	return xp_window_run_all(collectors, n, &one, 1, bounds, ret_window, reterr);
 }

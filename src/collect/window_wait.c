@@ -14,7 +14,6 @@ struct wait {
 	struct xp_window_run *run;
 	int epoll_fd;
 	uint64_t next_check_ns, next_progress_ns;
-	bool gone; /* the pidfd became readable */
 };
 
 static int watch(struct wait *wait, int fd, uint32_t events, void *tag, struct xp_err *reterr)
@@ -30,8 +29,11 @@ static int watch(struct wait *wait, int fd, uint32_t events, void *tag, struct x
 static int watch_all(struct wait *wait, struct xp_err *reterr)
 {
 	struct xp_window_run *run = wait->run;
-	int r = watch(wait, xp_target_pidfd(run->target), EPOLLIN, wait, reterr);
+	int r = 0;
 
+	/* Once: the pidfd of an ended process stays readable while the others go on. */
+	for (size_t i = 0; i < run->n_targets && !r; i++)
+		r = watch(wait, xp_target_pidfd(run->targets[i].target), EPOLLIN | EPOLLONESHOT, &run->targets[i], reterr);
 	for (size_t i = 0; i < run->n && !r; i++) {
 		struct xp_collector *collector = &run->collectors[i];
 		int fd = !collector->out && collector->ops->poll_fd ? collector->ops->poll_fd(collector->state) : -1;
@@ -71,16 +73,6 @@ static int wanted_end(const struct xp_window_run *run)
 	return -1;
 }
 
-static bool too_dear(struct xp_window_run *run)
-{
-	uint64_t spent_ns, events;
-
-	if (run->bounds->max_cost <= 0 || !xp_window_read_cpu(run))
-		return false;
-	xp_window_sum_cost(run, &spent_ns, &events);
-	return (double)spent_ns > run->bounds->max_cost * (double)(run->cpu_last_ns - run->cpu_base_ns);
-}
-
 /* The slower looks, each 100 ms: execve, cost. True when the cost limit is reached. */
 static bool check_slowly(struct wait *wait, uint64_t now_ns)
 {
@@ -89,11 +81,9 @@ static bool check_slowly(struct wait *wait, uint64_t now_ns)
 	if (now_ns < wait->next_check_ns)
 		return false;
 	wait->next_check_ns = now_ns + CHECK_MS * XP_NS_PER_MS;
-	run->window->exec_seen |= xp_target_exec_changed(run->target);
-	if (now_ns - run->window->start_ns < FIRST_COST_MS * XP_NS_PER_MS || !too_dear(run))
-		return false;
-	run->window->cost.limit_reached = true;
-	return true;
+	for (size_t i = 0; i < run->n_targets; i++)
+		run->targets[i].exec_seen |= xp_target_exec_changed(run->targets[i].target);
+	return now_ns - run->window->start_ns >= FIRST_COST_MS * XP_NS_PER_MS && xp_window_too_dear(run, now_ns);
 }
 
 static void tell_progress(struct wait *wait, uint64_t now_ns)
@@ -119,7 +109,7 @@ static int why_end(struct wait *wait, uint64_t now_ns)
 
 	if (wanted >= 0)
 		return wanted;
-	if (wait->gone)
+	if (xp_window_all_gone(run))
 		return XP_END_TARGET_GONE;
 	if (xp_interrupts() > 0)
 		return XP_END_SIGNAL;
@@ -143,8 +133,12 @@ static int sleep_a_tick(struct wait *wait, uint64_t now_ns, struct xp_err *reter
 
 	if (n < 0 && errno != EINTR)
 		return xp_fail_sys(reterr, errno, "epoll_wait", "window");
-	for (int i = 0; i < n; i++)
-		wait->gone |= events[i].data.ptr == wait;
+	for (int i = 0; i < n; i++) {
+		struct xp_window_target *ended = events[i].data.ptr;
+
+		if (ended)
+			ended->gone = true;
+	}
 	return 0;
 }
 

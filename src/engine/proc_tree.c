@@ -50,6 +50,13 @@ static bool read_stat(uint32_t pid, struct xp_proc_stat *ret_stat)
 	return xp_parse_proc_stat(buf, ret_stat);
 }
 
+uint32_t xp_tree_parent(uint32_t pid)
+{
+	struct xp_proc_stat stat;
+
+	return read_stat(pid, &stat) ? stat.ppid : 0;
+}
+
 /* CPU time of a whole process by its own clock; 0 when it is gone. */
 static uint64_t process_cpu(uint32_t pid)
 {

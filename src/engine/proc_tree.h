@@ -29,6 +29,9 @@ struct xp_tree {
 	uint64_t base_reaped_ticks, reaped_ticks; /* CPU time of the root's children that were waited for */
 };
 
+/* The parent of a process now; 0: it is gone. */
+uint32_t xp_tree_parent(uint32_t pid);
+
 /* NULL when memory is short. */
 struct xp_tree *xp_tree_new(uint32_t root);
 void xp_tree_free(struct xp_tree *tree);

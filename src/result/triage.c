@@ -186,7 +186,7 @@ static struct gaps find_gaps(const struct xp_triage_input *input, struct xp_aren
 		add_gap(&gaps, "kernel_blocking", "no blocked stacks: which code waits, and waits outside of syscalls, are not told");
 	if (input->python && !stacks)
 		add_gap(&gaps, "python_lock", "waits for the Python interpreter lock look like any other futex without blocked stacks");
-	if (input->forked || (input->threads && input->threads->children_total && !input->tree))
+	if (!input->several && (input->forked || (input->threads && input->threads->children_total)))
 		add_gap(&gaps, "children", "descendant processes are not part of this result, but for their CPU time");
 	if (copies->status == XP_SOURCE_UNAVAILABLE && copies->reason != XP_REASON_NOT_CUDA)
 		add_gap(&gaps, "memory_copies", "copies between host and GPU were not seen");
@@ -230,7 +230,7 @@ static struct xp_quality judge(const struct xp_triage_parts *parts, struct xp_ar
 	add_cost_issues(&parts->window.cost, &issues);
 	if (parts->window.exec_seen)
 		xp_issue_add(&issues, "target_exec", XP_CAUTION, NULL, "the target replaced itself by another program in the window");
-	if (input->forked)
+	if (input->forked && !input->several)
 		xp_issue_add(&issues, "target_forked", XP_INFO, json_pack("{s:I}", "children", (json_int_t)input->forked),
 			     "the target made child processes that are not covered");
 	if (input->threads && input->threads->threads_pattern)
@@ -245,8 +245,11 @@ static struct xp_quality judge(const struct xp_triage_parts *parts, struct xp_ar
 	return xp_quality_of(&issues);
 }
 
+/* Of several processes xp_triage_join tells it, which knows who else was looked at. */
 static void warn(const struct xp_triage_parts *parts)
 {
+	if (parts->input.several)
+		return;
 	if (parts->window.exec_seen && !xp_warnings_have(parts->warnings, "TARGET_EXEC"))
 		xp_warn(parts->warnings, "TARGET_EXEC", NULL, "the target replaced itself by another program in the window");
 	if (parts->input.forked && !xp_warnings_have(parts->warnings, "TARGET_FORKED"))
@@ -287,44 +290,4 @@ struct xp_triage *xp_triage_assemble(const struct xp_triage_parts *parts, struct
 		.n_warnings = parts->warnings->n,
 	};
 	return triage;
-}
-
-/* Halves a list that is longer than `floor`. */
-static bool cut(size_t *n, size_t floor)
-{
-	if (*n <= floor)
-		return false;
-	*n = *n / 2 > floor ? *n / 2 : floor;
-	return true;
-}
-
-bool xp_triage_shrink(void *value)
-{
-	struct xp_triage *triage = value;
-	struct xp_triage_threads *threads = triage->summary ? triage->summary->threads : NULL;
-	struct xp_triage_syscalls *syscalls = triage->summary ? triage->summary->syscalls : NULL;
-	struct xp_triage_cpu_samples *cpu = triage->summary ? triage->summary->cpu_samples : NULL;
-	struct xp_triage_off_cpu *off_cpu = triage->summary ? triage->summary->off_cpu : NULL;
-	struct xp_triage_cuda_kernels *kernels = triage->summary ? triage->summary->cuda_kernels : NULL;
-	struct xp_triage_cuda_copies *copies = triage->summary ? triage->summary->cuda_copies : NULL;
-
-	if (threads && cut(&threads->n_groups, 4))
-		return true;
-	if ((threads && cut(&threads->n_top, 4)) || (syscalls && cut(&syscalls->n_top, 4)) || (cpu && cut(&cpu->n_top, 4)))
-		return true;
-	if ((off_cpu && cut(&off_cpu->n_top, 2)) || (kernels && cut(&kernels->n_top, 4)) || (copies && cut(&copies->n_groups, 4)))
-		return true;
-	if (triage->n_findings > 6) {
-		triage->n_findings--;
-		return true;
-	}
-	if ((threads && (cut(&threads->n_groups, 0) || cut(&threads->n_top, 0))) || (syscalls && cut(&syscalls->n_top, 0)) ||
-	    (cpu && cut(&cpu->n_top, 0)) || (off_cpu && cut(&off_cpu->n_top, 0)) || (kernels && cut(&kernels->n_top, 0)) ||
-	    (copies && cut(&copies->n_groups, 0)))
-		return true;
-	if (triage->n_findings > 1) {
-		triage->n_findings--;
-		return true;
-	}
-	return false;
 }

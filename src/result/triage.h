@@ -5,6 +5,7 @@
 
 #include "collect/document.h"
 #include "result/triage_summary.h"
+#include "triage/odd_one_out.h"
 #include "triage/rule.h"
 
 enum { XP_TRIAGE_BUDGET = 24576 };
@@ -15,6 +16,21 @@ struct xp_triage_window {
 
 struct xp_not_covered {
 	const char *code, *message;
+};
+
+/* One of several processes. */
+struct xp_triage_row {
+	const struct xp_target_id *target;
+	uint32_t parent_pid;
+	const char *executable; /* "": none */
+	int status;
+	const struct xp_triage_source *sources;
+	size_t n_sources;
+	struct xp_triage_summary *summary;
+	const struct xp_finding *const *findings;
+	size_t n_findings;
+	uint32_t findings_total;
+	const struct xp_cost *cost;
 };
 
 struct xp_triage {
@@ -31,7 +47,11 @@ struct xp_triage {
 	uint32_t findings_total;
 	const struct xp_not_covered *not_covered;
 	size_t n_not_covered;
-	json_t *processes, *odd_one_out; /* NULL: one process */
+	struct xp_triage_row *processes; /* NULL: one process */
+	size_t n_processes;
+	struct xp_opt_u32 processes_total; /* of a tree */
+	const struct xp_odd *odd_one_out;  /* NULL: one process */
+	size_t n_odd_one_out;
 	struct xp_quality quality;
 	struct xp_evidence evidence;
 	const struct xp_cost *cost;
@@ -64,12 +84,19 @@ struct xp_triage_file {
 	uint32_t rank;
 	const char *code, *path; /* of a proposed spec */
 };
-struct xp_triage_index {
-	const char *session_id;
+struct xp_triage_index_row {
 	struct xp_target_id target;
-	struct xp_triage_window window;
 	const struct xp_triage_source *sources;
 	size_t n_sources;
+};
+struct xp_triage_index {
+	const char *session_id;
+	const struct xp_target_id *target; /* NULL: several processes */
+	struct xp_triage_window window;
+	const struct xp_triage_source *sources; /* NULL: several processes */
+	size_t n_sources;
+	const struct xp_triage_index_row *processes; /* NULL: one process */
+	size_t n_processes;
 	const struct xp_triage_file *specs;
 	size_t n_specs;
 };

@@ -140,6 +140,20 @@ static const struct xp_field not_covered_fields[] = {
 static const struct xp_record not_covered_record =
 	XP_RECORD("NotCovered", xp_not_covered, not_covered_fields, "a question that this result cannot answer");
 
+static const struct xp_field row_fields[] = {
+	XP_FIELD_PTR(xp_triage_row, target, &xp_target_id_record, "the process"),
+	XP_FIELD(xp_triage_row, parent_pid, U32, "when it was listed"),
+	XP_FIELD(xp_triage_row, executable, STR, "path as the process sees it; empty: none"),
+	XP_FIELD_ENUM(xp_triage_row, status, xp_status_names,
+		      "failed: it ended or became another process; the window went on for the others"),
+	XP_FIELD_LIST(xp_triage_row, sources, &xp_triage_source_record, "always the same eight, in order"),
+	XP_FIELD_PTR(xp_triage_row, summary, &summary_record, "the window in numbers"),
+	XP_FIELD_PTRS(xp_triage_row, findings, &xp_finding_record, "its own, ranked among themselves"),
+	XP_FIELD(xp_triage_row, findings_total, U32, "before the cut"),
+	XP_FIELD_PTR(xp_triage_row, cost, &xp_cost_record, "what the capture cost this process"),
+};
+static const struct xp_record row_record = XP_RECORD("TriageProcess", xp_triage_row, row_fields, "one of several processes");
+
 static const struct xp_field fields[] = {
 	XP_FIELD_CONST("schema_version", "3.0", "version of this record"),
 	XP_FIELD_TRUE("ok", "the command succeeded"),
@@ -154,8 +168,11 @@ static const struct xp_field fields[] = {
 	XP_FIELD_PTRS(xp_triage, findings, &xp_finding_record, "most of the window first, at most 12"),
 	XP_FIELD(xp_triage, findings_total, U32, "before the cut"),
 	XP_FIELD_LIST(xp_triage, not_covered, &not_covered_record, "what this result cannot answer"),
-	XP_FIELD(xp_triage, processes, JSON, "one entry a process; null: one process", .flags = XP_NULLABLE),
-	XP_FIELD(xp_triage, odd_one_out, JSON, "the process that differs; null: one process", .flags = XP_NULLABLE),
+	XP_FIELD_LIST(xp_triage, processes, &row_record, "one entry a process, of a tree at most 16; null: one process",
+		      .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
+	XP_FIELD(xp_triage, processes_total, OPT_U32, "with --tree: processes found, the root included; null: no --tree"),
+	XP_FIELD_LIST(xp_triage, odd_one_out, &xp_odd_record, "processes that differ from the others; null: one process",
+		      .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
 	XP_FIELD_OBJ(xp_triage, quality, &xp_quality_record, "how far the result can be trusted"),
 	XP_FIELD_OBJ(xp_triage, evidence, &xp_evidence_record, "the index of the artifacts"),
 	XP_FIELD_PTR(xp_triage, cost, &xp_cost_record, "what the capture cost the target", .flags = XP_NULLABLE),
@@ -171,12 +188,21 @@ static const struct xp_field file_fields[] = {
 };
 static const struct xp_record file_record = XP_RECORD("TriageSpecFile", xp_triage_file, file_fields, "a proposed spec, as a file");
 
+static const struct xp_field index_row_fields[] = {
+	XP_FIELD_OBJ(xp_triage_index_row, target, &xp_target_id_record, "the process"),
+	XP_FIELD_LIST(xp_triage_index_row, sources, &xp_triage_source_record, "each with its artifact"),
+};
+static const struct xp_record index_row_record =
+	XP_RECORD("TriageIndexProcess", xp_triage_index_row, index_row_fields, "files of one of several processes");
+
 static const struct xp_field index_fields[] = {
 	XP_FIELD_CONST("schema_version", "3.0", "version of this record"),
 	XP_FIELD(xp_triage_index, session_id, STR, "names this run"),
-	XP_FIELD_OBJ(xp_triage_index, target, &xp_target_id_record, "the process"),
+	XP_FIELD_PTR(xp_triage_index, target, &xp_target_id_record, "the process; null: several", .flags = XP_NULLABLE),
 	XP_FIELD_OBJ(xp_triage_index, window, &window_record, "the one window of all sources"),
-	XP_FIELD_LIST(xp_triage_index, sources, &xp_triage_source_record, "each with its artifact"),
+	XP_FIELD_LIST(xp_triage_index, sources, &xp_triage_source_record, "each with its artifact; null: several processes",
+		      .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
+	XP_FIELD_LIST(xp_triage_index, processes, &index_row_record, "null: one process", .flags = XP_NULL_WHEN_EMPTY | XP_NULLABLE),
 	XP_FIELD_LIST(xp_triage_index, specs, &file_record, "proposed specs"),
 };
 const struct xp_record xp_triage_index_record =

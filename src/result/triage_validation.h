@@ -19,7 +19,9 @@ struct xp_triage_requirements {
 
 struct xp_triage_validation {
 	bool valid;
-	struct xp_target_id target;
+	const struct xp_target_id *target;    /* NULL: several processes */
+	const struct xp_target_id *processes; /* NULL: one process */
+	size_t n_processes;
 	const struct xp_triage_check *sources;
 	size_t n_sources;
 	struct xp_triage_requirements requirements;

@@ -34,10 +34,8 @@ void xp_next_off_cpu(const struct xp_triage_input *input, struct xp_findings *li
 void xp_next_triage_tree(const struct xp_triage_input *input, struct xp_findings *list, struct xp_finding *finding)
 {
 	const char *pid = xp_arena_fmt(list->arena, "%u", input->target.pid);
-	const char *busiest =
-		xp_arena_fmt(list->arena, "%u", input->threads->n_children ? input->threads->children[0].pid : input->target.pid);
-	const char *const child[] = { "xprobe", "measure", "--pid", busiest, "--triage", "--duration-ms", "2000", NULL };
+	const char *const tree[] = { "xprobe", "measure", "--pid", pid, "--tree", "--triage", "--duration-ms", "2000", NULL };
 
-	xp_next_action(list, finding, "triage_tree", xp_arena_fmt(list->arena, "descendants of %s", pid), child,
-		       "look at the descendants: process %s used the most CPU time", busiest);
+	xp_next_action(list, finding, "triage_tree", xp_arena_fmt(list->arena, "descendants of %s", pid), tree,
+		       "triage the process and its descendants in one window");
 }

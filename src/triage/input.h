@@ -12,10 +12,19 @@
 #include "triage/source.h"
 #include "triage/syscall_view.h"
 
+struct xp_finding;
+struct xp_triage_input;
+
+/* A descendant that was looked at in the same window. */
+struct xp_triage_relative {
+	const struct xp_triage_input *input;
+	const struct xp_finding *best; /* first finding of its own; NULL: none */
+};
+
 struct xp_triage_input {
 	struct xp_target_id target;
 	uint64_t window_ns;
-	bool tree;	 /* --tree: descendants are targets of their own */
+	bool several;	 /* one of several processes in one window: descendants may be targets of their own */
 	bool python;	 /* the target maps a Python interpreter */
 	bool can_sample; /* this build has `measure --cpu-sample` */
 	uint32_t forked; /* processes forked in the window, as far as seen */
@@ -28,6 +37,8 @@ struct xp_triage_input {
 	bool agent_loaded; /* the agent is in the target, so that a CUDA spec changes nothing there */
 	const struct xp_gpu_health *gpu;
 	struct xp_triage_source sources[XP_SOURCE_COUNT];
+	const struct xp_triage_relative *descendants; /* of several processes */
+	size_t n_descendants;
 };
 
 static inline bool xp_input_has(const struct xp_triage_input *input, enum xp_source_id id)

@@ -26,7 +26,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	const struct xp_thread_row *main_thread = xp_thread_time_find(input->threads, input->target.pid);
 
-	if (input->tree || !main_thread)
+	if (input->several || !main_thread)
 		return;
 	double share = xp_input_share(input, main_thread->blocked_ns);
 	if (xp_input_share(input, input->threads->children_cpu_ns) < CHILDREN_SHARE || share < BLOCKED_SHARE)

@@ -49,8 +49,6 @@ OTHERS = {
     "--tree": ("T", None),
     "--threads": ("CYT", "name~worker"),
 }
-# Triage of several processes comes with a later feature.
-NOT_YET = {("--tree", "T")}
 # Answers of their own for a flag outside its modes.
 ELSEWHERE = {("--agent", "I"): "INVALID_EVENT_SELECTOR"}
 
@@ -118,8 +116,7 @@ def test_a_flag_outside_its_modes_is_refused():
 def test_every_other_flag_is_taken_in_its_modes():
     for flag, (modes, value) in OTHERS.items():
         for mode in modes:
-            if (flag, mode) not in NOT_YET:
-                expect(GOOD[mode], measure(mode, flag, *([] if value is None else [value])))
+            expect(GOOD[mode], measure(mode, flag, *([] if value is None else [value])))
 
 
 def test_a_flag_given_twice_is_refused_unless_it_repeats():
@@ -196,8 +193,12 @@ def test_pid_is_a_number_from_1():
 
 def test_at_most_16_processes_and_64_inputs():
     pids = [word for i in range(17) for word in ("--pid", str(NOBODY - i))]
-    result = xp.run("measure", *pids, "--triage", "--duration-ms", 100)
-    assert result.code in ("SESSION_LIMIT_EXCEEDED", "INVALID_ARGUMENT"), result
+    for command in (["measure", "--duration-ms", 100], ["validate"]):
+        expect(FINE, [*command, *pids[:32], "--triage"])
+        expect_limit([*command, *pids, "--triage"], "--pid", 17, 1, 16)
+        expect("INVALID_ARGUMENT", [*command, *pids[:4], *pids[:2], "--triage"])
+        expect("INVALID_ARGUMENT", [*command, *pids[:4], "--tree", "--triage"])
+        expect(FINE, [*command, *pids[:2], "--tree", "--triage"])
     inputs = [word for _ in range(64) for word in ("--input", "/nonexistent/x")]
     expect("TRACE_EXPORT_FAILED", ["measure", *PAIR, "--samples", 7, *inputs])
     result = xp.run(*measure("I"), *inputs)

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/collector.h"
+#include "collect/targets.h"
 
 static int interrupts;
 int xp_interrupts(void)
@@ -147,7 +147,7 @@ static void fresh(struct setup *setup)
 	setup->bounds = (struct xp_window_bounds){ .duration_ms = 20, .timeout_ms = 5000 };
 }
 
-static void run_on(struct setup *setup, pid_t pid)
+__attribute__((unused)) static void run_on(struct setup *setup, pid_t pid)
 {
 	struct xp_target *target = NULL;
 

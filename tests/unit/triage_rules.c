@@ -135,9 +135,9 @@ static void children_work(void **state)
 	assert_string_equal(codes(s), "busy_children");
 	assert_string_equal(absorbed(s, 0), "fully_blocked");
 	assert_string_equal(((const struct xp_next_action *)s->found.at[0]->next)->code, "triage_tree");
-	s->input.tree = true;
+	s->input.several = true;
 	assert_string_equal(codes(s), "fully_blocked");
-	s->input.tree = false;
+	s->input.several = false;
 	s->threads[0] = thread(MAIN, "make", 701, 0);
 	s->time.active = 1;
 	assert_string_equal(codes(s), "");
