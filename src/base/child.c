@@ -37,7 +37,7 @@ static void send_all(int fd, const char *data, ssize_t len)
 	}
 }
 
-__attribute__((noreturn)) static void run_child(ssize_t (*work)(void *, char *, size_t), void *arg, int fd, pid_t parent, size_t size)
+void xp_child_begin(pid_t parent)
 {
 	/* The parent's handlers speak for the parent; one answer on its stdout is enough. */
 	for (int i = 1; i < NSIG; i++)
@@ -49,6 +49,11 @@ __attribute__((noreturn)) static void run_child(ssize_t (*work)(void *, char *, 
 	int null = open("/dev/null", O_RDWR);
 	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		_exit(1);
+}
+
+__attribute__((noreturn)) static void run_child(ssize_t (*work)(void *, char *, size_t), void *arg, int fd, pid_t parent, size_t size)
+{
+	xp_child_begin(parent);
 	char *reply = malloc(size);
 	ssize_t len = reply ? work(arg, reply, size) : -1;
 	if (len < 0)

@@ -12,4 +12,7 @@
  */
 ssize_t xp_child_call(ssize_t (*work)(void *arg, char *reply, size_t size), void *arg, unsigned timeout_ms, char *ret_reply, size_t size);
 
+/* What every such child does first: default signal actions, the parent's death as its own, nothing to write to. */
+void xp_child_begin(pid_t parent);
+
 #endif

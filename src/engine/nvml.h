@@ -101,8 +101,8 @@ XP_DEFINE_AUTO(struct xp_nvml *, xp_nvml_stop);
 
 /* Asks for the list and waits for it, at most until timeout_ms from now. False: *ret_fault says why. */
 bool xp_nvml_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault);
-/* Asks for a reading of every device of the list; does not wait. False: an earlier one is still out and `must` is false. */
-bool xp_nvml_ask(struct xp_nvml *nvml, bool must);
+/* Asks for a reading of devices (bits by position in the list, after which it works); does not wait. full: also what hardly changes. */
+bool xp_nvml_ask(struct xp_nvml *nvml, uint64_t devices, bool full);
 /* Takes the oldest reading asked for, waiting at most timeout_ms (0: not at all). 1: taken, 0: none yet, -1: *ret_fault says why. */
 int xp_nvml_take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_readings *ret_readings, struct xp_nvml_fault *ret_fault);
 /* Readings asked for and not taken yet. */

@@ -23,8 +23,8 @@ JUMPS = r"\bgoto\b"
 STATE = re.compile(r"^(?!extern|typedef|return|struct \w+;)(?:static |_Thread_local )*(?:struct \w+|enum \w+|unsigned(?: \w+)?|int|long|char|bool|size_t|ssize_t|"
                    r"u?int\d+_t|double|sig_atomic_t|volatile \w+)[ *]+(?!.*\bconst \w+(?:\[[^]]*\])* =)\w+(?:\[[^]]*\])*(?: = .*|;)$")
 POINTER = re.compile(r"^static const [\w ]+\*+\w+(?:\[[^]]*\])* = ")
-# Child processes, which have to end by themselves; the first is cut off at a deadline and its parent waits that long.
-BOUNDED_CHILD = {"base/child.c", "collect/calls.c"}
+# Child processes, which have to end by themselves; the first two are cut off at a deadline and their parent waits that long.
+BOUNDED_CHILD = {"base/child.c", "base/worker.c", "collect/calls.c"}
 breaches = []
 
 

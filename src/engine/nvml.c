@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The asking side of NVML. In: requests. Out: lists and readings, or the fault that the child met. State: struct xp_nvml. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/worker.h"
+#include "engine/engine.h"
+#include "engine/nvml_priv.h"
+
+enum request_kind { ASK_LIST, ASK_READING, ASK_FULL_READING };
+
+struct xp_nvml {
+	struct xp_worker *worker;
+};
+
+/* Every reply begins with the fault of NVML as a whole; kind XP_NVML_OK: `what` follows. */
+struct reply {
+	struct xp_nvml_fault fault;
+	union {
+		struct xp_nvml_list list;
+		struct xp_nvml_readings readings;
+	} what;
+};
+
+/* ---- in the child ---- */
+
+static void *begin(void)
+{
+	return xp_nvml_load();
+}
+
+/* Processes that are not there need not travel. */
+static size_t answer_list(struct xp_nvml_driver *driver, struct reply *reply)
+{
+	size_t len = offsetof(struct xp_nvml_list, processes);
+
+	if (!driver->listed)
+		xp_nvml_list_devices(driver);
+	if (driver->fault.kind)
+		return 0;
+	xp_nvml_list_processes(driver);
+	len += driver->list.n_processes * sizeof(driver->list.processes[0]);
+	memcpy(&reply->what.list, &driver->list, len);
+	return len;
+}
+
+static size_t answer_reading(struct xp_nvml_driver *driver, uint64_t devices, bool full, struct reply *reply)
+{
+	struct xp_nvml_readings *readings = &reply->what.readings;
+
+	readings->n = driver->list.n_devices;
+	for (uint32_t i = 0; i < readings->n; i++) {
+		if (devices >> i & 1)
+			xp_nvml_read_device(driver, i, full, &readings->at[i]);
+		else
+			readings->at[i] = (struct xp_nvml_reading){ 0 };
+	}
+	return offsetof(struct xp_nvml_readings, at) + readings->n * sizeof(readings->at[0]);
+}
+
+static ssize_t answer(void *context, const struct xp_worker_request *request, void *buf, size_t size)
+{
+	struct xp_nvml_driver *driver = context;
+	struct reply *reply = buf;
+	size_t len = 0;
+
+	if (!driver || size < sizeof(*reply))
+		return -1;
+	if (!driver->fault.kind && request->kind == ASK_LIST)
+		len = answer_list(driver, reply);
+	else if (!driver->fault.kind)
+		len = answer_reading(driver, request->arg, request->kind == ASK_FULL_READING, reply);
+	reply->fault = driver->fault;
+	return (ssize_t)(offsetof(struct reply, what) + len);
+}
+
+/* ---- in the parent ---- */
+
+static const struct xp_worker_job job = { .begin = begin, .answer = answer, .reply_size = sizeof(struct reply) };
+
+int xp_nvml_start(struct xp_nvml **ret_nvml, struct xp_err *reterr)
+{
+	xp_auto(xp_nvml_stop) struct xp_nvml *nvml = calloc(1, sizeof(*nvml));
+
+	if (!nvml)
+		return xp_fail_sys(reterr, ENOMEM, "calloc", XP_NVML_LIBRARY);
+	int rc = xp_worker_start(&job, &nvml->worker, reterr);
+	if (rc)
+		return rc;
+	*ret_nvml = xp_steal(&nvml);
+	return 0;
+}
+
+void xp_nvml_stop(struct xp_nvml *nvml)
+{
+	if (!nvml)
+		return;
+	xp_worker_stop(nvml->worker);
+	free(nvml);
+}
+
+static bool fail(struct xp_nvml_fault *ret_fault, enum xp_nvml_fault_kind kind)
+{
+	xp_nvml_set_fault(ret_fault, kind, 0, "");
+	return false;
+}
+
+/* The oldest reply that is out. `kind` of *ret_fault: XP_NVML_OK when it came whole. */
+static ssize_t take(struct xp_nvml *nvml, unsigned timeout_ms, struct reply *reply, struct xp_nvml_fault *ret_fault)
+{
+	ssize_t len = xp_worker_take(nvml->worker, timeout_ms, reply, sizeof(*reply));
+
+	if (len == -ETIME)
+		fail(ret_fault, XP_NVML_HUNG);
+	else if (len < 0)
+		fail(ret_fault, XP_NVML_CRASHED);
+	else
+		*ret_fault = reply->fault;
+	return len;
+}
+
+bool xp_nvml_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault)
+{
+	struct xp_worker_request request = { .kind = ASK_LIST };
+	xp_auto(xp_free) void *room = calloc(1, sizeof(struct reply));
+	struct reply *reply = room;
+	struct xp_nvml_fault fault;
+
+	if (!reply || !xp_worker_ask(nvml->worker, &request))
+		return fail(ret_fault, XP_NVML_CRASHED);
+	take(nvml, timeout_ms, reply, &fault);
+	if (fault.kind) {
+		*ret_fault = fault;
+		return false;
+	}
+	*ret_list = reply->what.list;
+	return true;
+}
+
+bool xp_nvml_ask(struct xp_nvml *nvml, uint64_t devices, bool full)
+{
+	struct xp_worker_request request = { .kind = full ? ASK_FULL_READING : ASK_READING, .arg = devices };
+
+	return xp_worker_ask(nvml->worker, &request);
+}
+
+int xp_nvml_take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_readings *ret_readings, struct xp_nvml_fault *ret_fault)
+{
+	xp_auto(xp_free) void *room = malloc(sizeof(struct reply));
+	struct reply *reply = room;
+	struct xp_nvml_fault fault;
+
+	if (!reply) {
+		fail(ret_fault, XP_NVML_CRASHED);
+		return -1;
+	}
+	ssize_t len = take(nvml, timeout_ms, reply, &fault);
+	if (len == -ETIME && !timeout_ms)
+		return 0;
+	if (fault.kind) {
+		*ret_fault = fault;
+		return -1;
+	}
+	*ret_readings = reply->what.readings;
+	return 1;
+}
+
+unsigned xp_nvml_waiting(const struct xp_nvml *nvml)
+{
+	return xp_worker_waiting(nvml->worker);
+}
+
+static const char *status_text(int status)
+{
+	static const struct {
+		int status;
+		const char *text;
+	} rows[] = {
+		{ NV_UNINITIALIZED, "not initialised" },
+		{ NV_NOT_SUPPORTED, "not supported" },
+		{ NV_NO_PERMISSION, "no permission" },
+		{ NV_INSUFFICIENT_SIZE, "more entries than room" },
+		{ NV_DRIVER_NOT_LOADED, "the driver is not loaded" },
+		{ NV_TIMEOUT, "the driver timed out" },
+		{ NV_GPU_IS_LOST, "the GPU is lost" },
+		{ NV_RESET_REQUIRED, "the GPU needs a reset" },
+		{ NV_OPERATING_SYSTEM, "blocked by the operating system" },
+		{ 18, "library and kernel module are of different versions" },
+	};
+
+	for (size_t i = 0; i < XP_LEN(rows); i++)
+		if (rows[i].status == status)
+			return rows[i].text;
+	return "see nvmlReturn_t";
+}
+
+int xp_nvml_fail(const struct xp_nvml_fault *fault, enum xp_err_code code, struct xp_err *reterr)
+{
+	xp_fail_call(reterr, code, 0, fault->call, XP_NVML_LIBRARY);
+	switch ((enum xp_nvml_fault_kind)fault->kind) {
+	case XP_NVML_NO_LIBRARY:
+		xp_err_say(reterr, XP_NVML_LIBRARY " not found");
+		xp_err_hint(reterr,
+			    "install the NVIDIA driver; in a container, start it with the NVIDIA runtime and the utility capability");
+		break;
+	case XP_NVML_NO_SYMBOL:
+		xp_err_say(reterr, XP_NVML_LIBRARY " has no %s", fault->call);
+		break;
+	case XP_NVML_STATUS:
+		xp_err_say(reterr, "%s gave status %d: %s", fault->call, fault->status, status_text(fault->status));
+		snprintf(reterr->errno_text, sizeof(reterr->errno_text), "%d", fault->status);
+		break;
+	case XP_NVML_HUNG:
+		xp_err_say(reterr, XP_NVML_LIBRARY " did not answer in time and was cut off");
+		break;
+	case XP_NVML_CRASHED:
+		xp_err_say(reterr, XP_NVML_LIBRARY " crashed the process that asked it");
+		break;
+	case XP_NVML_NONSENSE:
+		xp_err_say(reterr, "%s of " XP_NVML_LIBRARY " answered what cannot be", fault->call);
+		break;
+	case XP_NVML_OK:
+		xp_err_say(reterr, XP_NVML_LIBRARY " answered");
+		break;
+	}
+	return -(int)code;
+}
+
+static const char *const sources[] = { "nvml", NULL };
+
+const struct xp_engine xp_engine_nvml = {
+	.name = "nvml",
+	.summary = "state and users of NVIDIA GPUs, asked of the driver's management library",
+	.sources = sources,
+};
