@@ -11,8 +11,11 @@
 struct xp_triage;
 struct xp_triage_input;
 
-/* Bounds of the page's own lists, each told on the page when it is reached. */
-enum { XP_HTML_THREADS = 200, XP_HTML_SYSCALLS = 200, XP_HTML_NODES = 6000, XP_HTML_NODES_OF_SEVERAL = 1500 };
+/*
+ * Bounds of the page's own lists, each told on the page when it is reached. A page is usually below 100 KB; with names and paths of the
+ * longest kind a process can make 7 MB of it.
+ */
+enum { XP_HTML_THREADS = 200, XP_HTML_SYSCALLS = 200, XP_HTML_KERNELS = 100, XP_HTML_NODES = 6000, XP_HTML_NODES_OF_SEVERAL = 1500 };
 
 /* What a page of a triage is made of: the result, and what the sources of each process saw. */
 struct xp_html_triage {

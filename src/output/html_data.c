@@ -2,11 +2,14 @@
 /* What the page shows, as JSON: the document itself, commands to paste, and bounded lists of what the sources saw. No state. */
 #include <string.h>
 
+#include "inventory/gpu_activity.h"
 #include "output/command_line.h"
 #include "output/flame.h"
 #include "output/html.h"
 #include "result/graph.h"
 #include "result/triage.h"
+
+enum { NAME_BYTES = 512 };
 
 static void put_text(struct xp_json *json, const char *key, const char *text)
 {
@@ -89,6 +92,33 @@ static void put_syscalls(struct xp_json *json, const struct xp_syscall_view *vie
 	xp_json_end(json, ']');
 }
 
+static void put_kernels(struct xp_json *json, const struct xp_gpu_activity *activity, struct xp_arena *work)
+{
+	const struct xp_gpu_inventory *inventory = &activity->inventory;
+
+	xp_json_key(json, "kernels");
+	xp_json_begin(json, '[');
+	for (size_t i = 0; i < inventory->n_groups && i < XP_HTML_KERNELS; i++) {
+		const struct xp_gpu_group *group = &inventory->groups[i];
+
+		xp_json_begin(json, '{');
+		put_text(json, "name", group->name ? xp_utf8_cut(work, group->name, NAME_BYTES, NULL) : NULL);
+		put_text(json, "function",
+			 group->function && *group->function ? xp_utf8_cut(work, group->function, NAME_BYTES, NULL) : NULL);
+		put_number(json, "count", group->count);
+		put_number(json, "total_ns", group->duration_ns.total);
+		xp_json_key(json, "mean_ns");
+		xp_json_f64(json, group->duration_ns.mean);
+		xp_json_key(json, "device_id");
+		if (group->device_id.set)
+			xp_json_u64(json, group->device_id.v);
+		else
+			xp_json_null(json);
+		xp_json_end(json, '}');
+	}
+	xp_json_end(json, ']');
+}
+
 static void put_process(struct xp_json *json, const struct xp_triage_input *input, size_t max_nodes)
 {
 	xp_auto(xp_arena_free) struct xp_arena *work = xp_arena_new();
@@ -103,6 +133,8 @@ static void put_process(struct xp_json *json, const struct xp_triage_input *inpu
 		put_flame(json, "cpu", xp_flame_of_samples(input->cpu, max_nodes, work));
 	if (input->off_cpu && xp_input_has(input, XP_SOURCE_OFF_CPU))
 		put_flame(json, "blocked", xp_flame_of_waits(input->off_cpu, max_nodes, work));
+	if (input->cuda_kernels && xp_input_has(input, XP_SOURCE_CUDA_KERNELS))
+		put_kernels(json, input->cuda_kernels, work);
 	xp_json_end(json, '}');
 }
 

@@ -58,6 +58,8 @@ static void evidence_line(const struct xp_finding *finding, struct xp_text *out)
 			xp_text_str(&line, json_string_value(value));
 		else if (time)
 			xp_text_str(&line, xp_human_ns(text, json_number_value(value)));
+		else if (strstr(key, "share") || strstr(key, "proportion"))
+			xp_text_fmt(&line, "%.0f%%", json_number_value(value) * 100);
 		else if (json_is_integer(value))
 			xp_text_fmt(&line, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 		else
@@ -135,6 +137,19 @@ static void paste_line(const char *command, unsigned column, struct xp_text *out
 	xp_text_char(out, '\n');
 }
 
+/* Selectors of one function that do not fit on a line: what they share is said once. */
+static void measure_text(const char *start, const char *end, struct xp_text *out)
+{
+	enum { ROOM = XP_REPORT_COLUMNS - INDENT - 30 };
+	const char *colon = strrchr(start, ':');
+	size_t shared = colon ? (size_t)(colon - start) : 0;
+
+	if (shared && strlen(start) + strlen(end) > ROOM && !strncmp(start, end, shared + 1))
+		xp_text_fmt(out, "measure %.*s from %s to %s exactly", (int)shared, start, colon + 1, end + shared + 1);
+	else
+		xp_text_fmt(out, "measure %s -> %s exactly", start, end);
+}
+
 static void next_lines(const struct xp_triage *t, const struct xp_finding *finding, struct xp_text *out, bool color)
 {
 	const struct xp_next_spec *spec = finding->next;
@@ -145,14 +160,14 @@ static void next_lines(const struct xp_triage *t, const struct xp_finding *findi
 
 	xp_text_fmt(out, "%*snext: ", INDENT, "");
 	if (spec->kind == XP_NEXT_SPEC) {
-		xp_text_fmt(&text, "measure %s -> %s exactly", spec->spec->start_selector, spec->spec->end_selector);
+		measure_text(spec->spec->start_selector, spec->spec->end_selector, &text);
 	} else {
 		xp_text_str(&text, action->message);
 		if (action->object && !paste)
 			xp_text_fmt(&text, " (%s)", action->object);
 	}
 	xp_human_wrap(out, text.data, INDENT + 6, INDENT + 6);
-	xp_text_str(out, paste ? ":\n" : "\n");
+	xp_text_str(out, paste && spec->kind == XP_NEXT_SPEC ? ":\n" : "\n");
 	if (paste)
 		paste_line(command.data, INDENT + 2, out, color);
 }

@@ -10,7 +10,7 @@
 #include "output/human.h"
 #include "result/triage_summary.h"
 
-enum { LABEL = 11, NAME = 18, BAR = 40, SHORT_BAR = 20, MAX_SYSCALLS = 4, MAX_FUNCTIONS = 5, FUNCTION = 52, CALL = 18, CALL_BAR = 18 };
+enum { LABEL = 11, NAME = 18, BAR = 40, SHORT_BAR = 20, MAX_SYSCALLS = 4, MAX_FUNCTIONS = 5, FUNCTION = 52, CALL = 18, CALL_BAR = 16 };
 
 static void label(struct xp_text *out, const char *text)
 {
@@ -91,7 +91,9 @@ static void function_line(const struct xp_triage_top_function *function, struct 
 			xp_text_fmt(&name, ":%u", function->line.v);
 		xp_text_char(&name, ')');
 	} else if (function->module || function->kind == XP_FRAME_KERNEL) {
-		xp_text_fmt(&name, " [%s]", function->module ? xp_path_base(function->module) : "kernel");
+		const char *module = function->module ? xp_path_base(function->module) : "kernel";
+
+		xp_text_fmt(&name, module[0] == '[' ? " %s" : " [%s]", module);
 	}
 	xp_text_fmt(out, "%*s", LABEL, "");
 	size_t used = xp_human_text(out, name.data, FUNCTION);

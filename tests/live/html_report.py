@@ -219,10 +219,65 @@ def test_a_graph_has_a_page():
         assert page.eval("[...document.querySelector('#edges tbody').querySelectorAll('td:nth-child(3)')].map(e => e.textContent)") == ["41", "31"]
 
 
+GPU = {"devices": [{
+    "index": 0, "uuid": "GPU-5f1c", "name": "NVIDIA H200", "utilization": 0.43, "memory_used": 9 << 30, "memory_total": 141 << 30, "temperature_c": 51,
+    "power_mw": 312000, "power_limit_mw": 700000, "sm_clock_mhz": 1755, "sm_clock_max_mhz": 1980, "clock_event_ns": {"sw_power_cap": 123000000, "gpu_idle": 0},
+    "pcie_generation": 5, "pcie_generation_max": 5, "pcie_width": 16, "pcie_width_max": 16, "ecc_uncorrected": 0, "remap_pending": False, "mig": False,
+    "process_memory": None}]}
+KERNELS = {"kernels": 10007, "busy_share": 0.31, "groups": 2, "launches": 10007, "graph_launches": 3, "top": [
+    {"name": "_Z4gemmILi4E" + "x" * 300, "function": None, "count": 10007, "total_ns": 312345678, "mean_ns": 31212.7, "device_id": 0}]}
+
+
+def page_with(name, change):
+    """The page of a real triage with other data in it, as sources and processes that this machine has not would give."""
+    text = hot_page().read_text("utf-8")
+    found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    data = json.loads(found[1])
+    change(data)
+    page_of(name).write_text(text[:found.start(1)] + json.dumps(data).replace("<", "\\u003c") + text[found.end(1):], "utf-8")
+    return page_of(name)
+
+
+def with_gpu(data):
+    data["document"]["summary"].update(gpu=GPU, cuda_kernels=KERNELS)
+    for source in data["document"]["sources"][5:]:
+        source.update({"status": "unavailable", "reason": "timeout", "detail": "no answer in 2 s"} if source["name"] == "cuda_copies" else
+                      {"status": "available", "reason": None, "detail": None})
+
+
+def with_processes(data):
+    doc, mine = data["document"], data["processes"][0]
+    parts = {key: doc[key] for key in ("status", "sources", "summary", "findings", "cost")}
+    doc["processes"] = [{"target": {"pid": pid}, "parent_pid": 1, "executable": "/opt/trainer", **json.loads(json.dumps(parts))} for pid in (101, 103, 107)]
+    doc["odd_one_out"] = [{"metric": "on_cpu_share", "pid": 103, "value": 0.97, "median": 0.11, "spread": 0.02, "window_share": 0.86}]
+    doc.update(processes_total=5, target=None, sources=None, summary=None, cost=None)
+    data["processes"] = [{**mine, "pid": pid} for pid in (101, 103, 107)]
+    for finding in doc["processes"][2]["findings"] + doc["findings"]:
+        finding["pid"] = 107
+
+
+def test_gpus_and_several_processes():
+    with browser.Browser() as page:
+        open_page(page, page_with("gpu", with_gpu))
+        shown = page.eval("document.querySelector('#gpu').textContent")
+        for text in ("NVIDIA H200", "312 W of 700 W", "sw power cap 123 ms", "gemm", "not available: timeout: no answer in 2 s", "10\u202f007"):
+            assert text in shown, (text, shown)
+        page.size(360, 740, True)
+        assert page.eval("document.documentElement.scrollWidth") <= 360, "a long kernel name is wider than a phone"
+        open_page(page, page_with("several", with_processes))
+        assert page.eval("[...document.querySelectorAll('details.process')].map(e => [e.id, e.open])") == [["pid-101", True], ["pid-103", False], ["pid-107", False]]
+        assert "103" in page.eval("document.querySelector('#odd').textContent") and "3 of 5" in page.eval("document.querySelector('#processes').textContent")
+        assert page.eval("document.querySelectorAll('#pid-107-sources tbody tr').length") == 8
+        assert page.eval("document.querySelectorAll('.flame').length") == 3 * page.eval("document.querySelectorAll('#pid-101 .flame').length")
+        first = "document.querySelector('%s .paste code').textContent"
+        assert page.eval(first % "#pid-107-findings") == page.eval(first % "#findings"), "a process' finding has its command"
+        assert page.eval("[...document.querySelectorAll('[id]')].length === new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"), "ids repeat"
+
+
 def test_a_target_that_ends_still_has_its_page():
     path = page_of("gone")
-    with xp.Target("load", "exit", 1000) as target:
-        xp.run("measure", "--pid", target.pid, "--triage", "--duration-ms", 3000, "--events-out", path, "--json", code="TARGET_EXITED", exit=3)
+    with xp.Target("load", "exit", 2000) as target:
+        xp.run("measure", "--pid", target.pid, "--triage", "--duration-ms", 9000, "--events-out", path, "--json", code="TARGET_EXITED", exit=3)
     check_file(path)
     assert data_of(path)["document"]["status"] == "failed"
 

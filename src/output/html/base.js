@@ -30,14 +30,16 @@ const scaled = (value, step, units, first) => {
 	}
 	return (i === 0 ? Number(value.toFixed(first)) : value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2)) + " " + units[i];
 };
-const ns = (value) => scaled(value, 1000, ["ns", "\u00b5s", "ms", "s"], 0);
-const bytes = (value) => scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], 0);
-const percent = (share) => (share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0) + "%";
-const count = (value) => {
+const given = (value) => value !== null && value !== undefined;
+const unless = (show) => (value) => (given(value) ? show(value) : "\u2013");
+const ns = unless((value) => scaled(value, 1000, ["ns", "\u00b5s", "ms", "s"], 0));
+const bytes = unless((value) => scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], 0));
+const percent = unless((share) => (share > 0 && share < 0.0005 ? "<0.1%" : (share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0) + "%"));
+const count = unless((value) => {
 	const digits = String(Math.trunc(value));
 	return digits.length > 4 ? digits.replace(/\B(?=(\d{3})+$)/g, "\u202f") : digits;
-};
-const real = (value) => (Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3))));
+});
+const real = unless((value) => (Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3)))));
 const words = (key) => key.replace(/_/g, " ");
 const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
 const base = (path) => String(path).replace(/^.*\//, "");

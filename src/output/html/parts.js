@@ -16,7 +16,7 @@ function costText(cost) {
 		return null;
 	}
 	return [plural(cost.probe_events, "probe hit"), cost.probe_floor_ns ? ` of about ${ns(cost.probe_floor_ns)}` : "",
-		cost.cpu_share === null || cost.cpu_share === undefined ? "" : `, ${(cost.cpu_share * 100).toFixed(2)}% of the target's CPU time`,
+		given(cost.cpu_share) ? `, ${(cost.cpu_share * 100).toFixed(2)}% of the target's CPU time` : "",
 		cost.limit > 0 ? ` (limit ${(cost.limit * 100).toFixed(1)}%${cost.limit_reached ? ", reached" : ""})` : ""].join("");
 }
 
@@ -34,7 +34,7 @@ function trustSection(id, doc) {
 
 // A value of a finding's evidence by what its name says of it.
 function evidenceValue(key, value) {
-	if (value === null || value === undefined) {
+	if (!given(value)) {
 		return "not known";
 	}
 	if (typeof value === "number") {

@@ -28,7 +28,7 @@ function nextStep(finding, command, invocation) {
 }
 
 function findingCard(finding, command, invocation, showPid) {
-	const share = finding.window_share, known = share !== null && share !== undefined, interval = finding.window_share_interval_95;
+	const share = finding.window_share, known = given(share), interval = finding.window_share_interval_95;
 	return el("article", { class: "finding" + (finding.rank === 1 ? " first" : ""), "data-code": finding.code },
 		el("div", { class: "share" }, el("span", { class: "big" }, known ? percent(share) : "\u2013"), el("span", {}, known ? "of the window" : "share not known")),
 		el("div", { class: "what" },
@@ -74,18 +74,18 @@ function threadsSection(id, summary, extra, windowNs) {
 
 function cgroupSection(id, group) {
 	const stopped = group.throttled_periods ? `, stopped for ${ns(group.throttled_ns)} in ${count(group.throttled_periods)} of ${count(group.periods)} periods` : group.throttled_ns === null ? ", the kernel does not report throttling" : ", never stopped";
-	return section(id, "CPU limit", null, el("p", {}, el("code", {}, group.path), group.cpus === null || group.cpus === undefined ? ": no limit" : `: limit ${real(group.cpus)} CPUs`, stopped));
+	return section(id, "CPU limit", null, el("p", {}, el("code", {}, group.path), given(group.cpus) ? `: limit ${real(group.cpus)} CPUs` : ": no limit", stopped));
 }
 
 function cpuSection(id, summary, extra) {
 	const flame = extra && extra.cpu && extra.cpu.total > 0 && new Flame(extra.cpu, { id: id + "-flame", label: "flame graph of CPU samples", all: "all CPU samples", unit: (value) => plural(value, "sample") });
 	const where = (row) => (row.source_path ? [base(row.source_path), row.line ? ":" + row.line : ""].join("") : row.module ? base(row.module) : row.kind);
-	const look = (row) => (flame ? el("button", { type: "button", class: "link", onclick: () => {
-		flame.search.value = row.symbol || "";
+	const look = (row) => (flame && row.symbol ? el("button", { type: "button", class: "link", onclick: () => {
+		flame.search.value = row.symbol;
 		flame.find(flame.search.value);
 		flame.node.scrollIntoView({ block: "nearest" });
-	} }, row.symbol || "(no name)") : row.symbol || "(no name)");
-	return section(id, "Who ran on the CPUs", [plural(summary.observed, "sample"), summary.coverage === null || summary.coverage === undefined ? "" : `, ${percent(summary.coverage)} of what was to be expected`].join(""),
+	} }, row.symbol) : row.symbol || "without a name");
+	return section(id, "Who ran on the CPUs", [plural(summary.observed, "sample"), given(summary.coverage) ? `, ${percent(summary.coverage)} of what was to be expected` : ""].join(""),
 		flame ? flame.node : el("p", {}, "No sample: the process did not run."),
 		summary.top.length > 0 && table("Functions by their own share", [
 			{ name: "Function", get: look, sort: (row) => row.symbol || "" },
