@@ -7,6 +7,7 @@
 #define XP_AGENT_AGENT_H
 
 #include "agent/gate_state.h"
+#include "agent/nvtx_state.h"
 #include "agent/state.h"
 
 struct agent {
@@ -33,6 +34,7 @@ struct agent {
 
 	/* Of the agent's thread: */
 	bool exact, any_api;
+	bool any_nvtx;
 	bool forced; /* parsing what a forced flush brought */
 	uint32_t ring_mask;
 	uint64_t generation, armed_ns, deadline_ns, flushed_ns;
@@ -43,6 +45,7 @@ struct agent {
 	struct buffers buffers;
 	struct quarantine quarantine;
 	struct gate gate;
+	struct nvtx nvtx;
 	struct xp_agent_request request; /* a copy: the tool may write the shared one at any time */
 	uint32_t *group_index, group_mask, groups;
 	size_t group_index_bytes;
@@ -53,6 +56,7 @@ extern struct agent xp_agent;
 /* life.c */
 uint64_t xp_agent_now(void);
 void xp_agent_exit(void); /* exit handler */
+__attribute__((visibility("default"))) int xprobe_agent_start(void);
 /* pthread_self without a call: the thread block's address, which lies in the block (x86-64 ABI). */
 static inline pthread_t xp_agent_self(void)
 {

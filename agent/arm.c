@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/gate.h"
+#include "agent/nvtx.h"
 #include "agent/steps.h"
 
 enum { OLDEST = 18, FIRST_UNKNOWN = 140000, MOST_HOURS = 2, HOLDER_BYTES = 64, PARAMS_13_0 = 32 };
@@ -25,7 +26,7 @@ static int check_filters(const struct xp_agent_request *request)
 	for (unsigned i = 0; i < request->n_filters; i++) {
 		const struct xp_agent_filter *filter = &request->filters[i];
 
-		if (!filter->kind || filter->kind > XP_CAPTURE_MEMSET_END || filter->match > XP_AGENT_MATCH_LAUNCH || filter->domain > 2)
+		if (!filter->kind || filter->kind >= XP_CAPTURE_KIND_COUNT || filter->match > XP_AGENT_MATCH_LAUNCH || filter->domain > 2)
 			return bad("filter");
 		if (strnlen(filter->name, sizeof(filter->name)) == sizeof(filter->name))
 			return bad("name of a filter");
@@ -55,12 +56,15 @@ static void choose_kinds(const struct xp_agent_request *request)
 	bool wanted[3] = { false };
 
 	xp_agent.any_api = false;
+	xp_agent.any_nvtx = false;
 	xp_agent.n_kinds = 0;
 	for (unsigned i = 0; i < request->n_filters; i++) {
 		uint32_t kind = request->filters[i].kind;
 
 		if (kind <= XP_CAPTURE_API_EXIT)
 			xp_agent.any_api = true;
+		else if (kind >= XP_CAPTURE_NVTX_START)
+			xp_agent.any_nvtx = true;
 		else
 			wanted[(kind - XP_CAPTURE_KERNEL_START) / 2] = true;
 	}
@@ -212,11 +216,18 @@ const struct agent_step xp_agent_steps[AGENT_STEPS] = {
 	{ .on = callbacks_on, .subscription = true },
 	{ .on = buffers_on, .off = xp_agent_settle, .activities = true },
 	{ .on = kinds_on, .off = xp_agent_kinds_off, .activities = true },
+	{ .on = xp_agent_nvtx_on, .off = xp_agent_nvtx_off, .nvtx = true },
 };
+
+/* NVTX ranges alone need nothing of CUDA. */
+static bool uses_cupti(void)
+{
+	return xp_agent.any_api || xp_agent.n_kinds;
+}
 
 bool xp_agent_step_applies(const struct agent_step *step)
 {
-	if (step->activities && !xp_agent.n_kinds)
+	if ((step->activities && !xp_agent.n_kinds) || (step->nvtx && !xp_agent.any_nvtx) || (step->subscription && !uses_cupti()))
 		return false;
 	return !step->subscription || !(xp_agent.request.flags & XP_AGENT_RECORDS_ONLY);
 }
@@ -256,8 +267,8 @@ int xp_agent_arm(uint32_t sequence)
 	if (status)
 		return status;
 	choose_kinds(&xp_agent.request);
-	status = xp_agent_load();
-	if (!status)
+	status = uses_cupti() ? xp_agent_load() : XP_AGENT_OK;
+	if (!status && uses_cupti())
 		status = check_version();
 	if (!status)
 		status = make_memory(&xp_agent.request);
@@ -270,8 +281,10 @@ int xp_agent_arm(uint32_t sequence)
 	status = xp_agent_want_apis();
 	if (status)
 		return status;
-	xp_agent_quarantine_make_room();
-	xp_agent_clock_bracket();
+	if (uses_cupti()) {
+		xp_agent_quarantine_make_room();
+		xp_agent_clock_bracket();
+	}
 	xp_agent.armed_ns = xp_agent_now();
 	xp_agent.control->counters.armed_ns = xp_agent.armed_ns;
 	xp_agent.deadline_ns = xp_agent.armed_ns + xp_agent.request.deadline_ns;

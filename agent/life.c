@@ -344,7 +344,6 @@ static int start_thread(void)
 }
 
 /* 0, also when it runs already; negative errno. Loads nothing and calls nothing of CUDA. */
-__attribute__((visibility("default"))) int xprobe_agent_start(void);
 int xprobe_agent_start(void)
 {
 	static int started;

@@ -32,7 +32,7 @@ int xp_agent_names_new(void)
 	return XP_AGENT_OK;
 }
 
-static bool accepts(const struct xp_agent_filter *filter, const char *text, size_t len)
+bool xp_agent_accepts(const struct xp_agent_filter *filter, const char *text, size_t len)
 {
 	size_t n = strnlen(filter->name, sizeof(filter->name));
 
@@ -56,7 +56,7 @@ static uint32_t filters_of(const char *text, size_t len)
 	uint32_t bits = 0;
 
 	for (unsigned i = 0; i < request->n_filters; i++)
-		bits |= (uint32_t)accepts(&request->filters[i], text, len) << i;
+		bits |= (uint32_t)xp_agent_accepts(&request->filters[i], text, len) << i;
 	return bits;
 }
 
@@ -90,7 +90,7 @@ static uint32_t add(const char *text, size_t len, uint32_t bucket)
 	struct xp_capture_name *head = (struct xp_capture_name *)(region() + used);
 	struct name *name = &names->at[names->n];
 
-	if (names->n == AGENT_NAMES || used + sizeof(*head) + padded > XP_AGENT_DATA_OFFSET - XP_AGENT_NAMES_OFFSET)
+	if (names->n == AGENT_NAMES || used + sizeof(*head) + padded > XP_AGENT_NAMES_END - XP_AGENT_NAMES_OFFSET)
 		return 0;
 	*head = (struct xp_capture_name){ .id = names->n + 1, .length = (uint32_t)len };
 	memset((char *)(head + 1) + padded - 8 * (padded > 0), 0, 8 * (padded > 0));

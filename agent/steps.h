@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-enum { AGENT_STEPS = 4 };
+enum { AGENT_STEPS = 5 };
 
 struct agent_step {
 	int (*on)(void);	       /* XP_AGENT_* status */
 	void (*off)(void);	       /* NULL: ends with a step below */
-	bool activities, subscription; /* applies only with these */
+	bool activities, subscription, nvtx; /* applies only with these */
 };
 extern const struct agent_step xp_agent_steps[AGENT_STEPS];
 bool xp_agent_step_applies(const struct agent_step *step);

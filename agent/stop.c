@@ -6,6 +6,7 @@
 #include "agent/work.h"
 
 #include "agent/gate.h"
+#include "agent/nvtx.h"
 #include "agent/steps.h"
 
 enum { WAIT_STEP_MS = 10, QUIET = 1, QUIET_GRAPHS = 3, MOST_WAIT_MS = 3000 };
@@ -51,6 +52,7 @@ void xp_agent_tick(void)
 		xp_agent_buffers_read();
 	else if (xp_agent.gate.left)
 		xp_agent_buffers_drop();
+	xp_agent_nvtx_tick();
 	count_lost();
 }
 

@@ -52,6 +52,7 @@ bool xp_agent_ring_put_slowly(const struct xp_agent_slot *slot);
 /* name.c: id in the name table, 0 when it has no room. *ret_filters: those that accept the name. */
 int xp_agent_names_new(void);
 uint32_t xp_agent_name(const char *text, uint32_t *ret_filters, bool *ret_complete);
+bool xp_agent_accepts(const struct xp_agent_filter *filter, const char *text, size_t len);
 
 /* aggregate.c */
 int xp_agent_groups_new(uint32_t capacity);

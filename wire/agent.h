@@ -8,6 +8,7 @@
 
 #include "wire/agent_codes.h"
 #include "wire/agent_counters.h"
+#include "wire/agent_nvtx.h"
 #include "wire/capture.h"
 
 struct xp_agent_identity { /* written by the agent */
@@ -79,7 +80,8 @@ struct xp_agent_control {
 	__u64 names_bytes, names_count; /* agent: complete entries of the name table */
 	__u64 groups;			/* agent: used entries of the group table */
 	__u64 captures;			/* agent: raised at ARM once names, ring and groups are empty */
-	__u64 pad[20];
+	struct xp_agent_nvtx nvtx;
+	__u64 pad[10];
 	__u64 head; /* producers: records reserved. Lines of their own, since callbacks and the tool write them */
 	__u64 pad_head[7];
 	__u64 tail; /* tool: records read */

@@ -10,6 +10,8 @@
 /* The file is sparse and grows at ARM; it is sealed against shrinking. */
 #define XP_AGENT_NAMES_OFFSET (64u << 10)
 #define XP_AGENT_DATA_OFFSET (16u << 20) /* ring or groups */
+#define XP_AGENT_NVTX_NAMES_OFFSET (XP_AGENT_DATA_OFFSET - XP_AGENT_NVTX_NAMES_BYTES)
+#define XP_AGENT_NAMES_END XP_AGENT_NVTX_NAMES_OFFSET
 #define XP_AGENT_DATA_MAX (256u << 20)
 #define XP_AGENT_FILE_MAX (XP_AGENT_DATA_OFFSET + XP_AGENT_DATA_MAX)
 #define XP_AGENT_RING_MAX (1u << 18) /* records; a power of two */

@@ -112,6 +112,7 @@ struct xp_capture_facts xp_conclude_facts(const struct xp_conclusion *conclusion
 		.records_only = agent && agent->records_only,
 		.kinds_left_on = agent && agent->kinds_left_on,
 		.cupti_caveat = agent ? agent->cupti_caveat : NULL,
+		.nvtx_partial = agent && agent->nvtx_partial,
 		.correlation_unreliable = agent && agent->correlation_unreliable,
 		.status = conclusion->status,
 		.window = captured->window,

@@ -18,6 +18,14 @@ bool xp_plan_wants_agent(const struct xp_plan *plan)
 	return false;
 }
 
+static bool wants_cupti(const struct xp_plan *plan)
+{
+	for (unsigned i = 0; i < plan->n_endpoints; i++)
+		if (plan->endpoints[i].family->needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY))
+			return true;
+	return false;
+}
+
 /* libkineto lives inside libtorch_cpu; a program that maps either may start torch.profiler at any time. */
 bool xp_cuda_maps_profiler(const struct xp_target *target)
 {
@@ -38,7 +46,8 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 	/* Without a driver in the target the endpoints have said so already. */
 	if (!xp_plan_wants_agent(plan) || plan->n_issues)
 		return;
-	if (xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
+	if (wants_cupti(plan) &&
+	    xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
 		xp_plan_add_issue(plan, &err, NULL);
 	else
 		xp_cupti_warn_before(&plan->warnings, plan, &choice);
@@ -46,7 +55,7 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 		xp_plan_add_issue(plan, &err, NULL);
 	if (xp_agent_check(plan->target, &place, session->arena, &plan->agent_loaded, &err))
 		xp_plan_add_issue(plan, &err, NULL);
-	if (xp_cuda_maps_profiler(plan->target))
+	if (wants_cupti(plan) && xp_cuda_maps_profiler(plan->target))
 		xp_warn(&plan->warnings, "TORCH_PROFILER_PRESENT", NULL,
 			"the process maps torch.profiler; a profile that is first started during a capture has no GPU events until the "
 			"process restarts");
@@ -91,6 +100,28 @@ int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64
 		.records_only = xp_flag_on(session, "--records-only"),
 		.deadline_ms = deadline_ms,
 	};
+	return 0;
+}
+
+int xp_agent_prepare(struct xp_session *session, const struct xp_plan *plan, struct xp_agent_options *ret_options,
+		     struct xp_opt_f64 *ret_stall_ms, struct xp_err *reterr)
+{
+	struct xp_agent_place place = xp_agent_file_place(session);
+	xp_auto(xp_agent_link_close) struct xp_agent_link *link = NULL;
+	uint64_t stall_ns;
+	bool injected;
+
+	if (wants_cupti(plan))
+		return xp_cuda_prepare(session, plan->target, plan->bounds.timeout_ms, ret_options, ret_stall_ms, reterr);
+	int rc = xp_agent_bring(plan->target, &place, &link, &injected, &stall_ns, reterr);
+	if (rc)
+		return rc;
+	if (injected) {
+		*ret_stall_ms = (struct xp_opt_f64)XP_SOME((double)stall_ns / 1e6);
+		xp_warn(&session->warnings, "CUPTI_AGENT_INJECTED", json_pack("{s:s}", "agent_path", place.agent_path),
+			"the agent was brought into the process and stays mapped there, idle");
+	}
+	*ret_options = (struct xp_agent_options){ .session = session->session_id, .deadline_ms = plan->bounds.timeout_ms };
 	return 0;
 }
 

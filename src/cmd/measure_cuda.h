@@ -18,6 +18,9 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan);
  */
 int xp_cuda_prepare(struct xp_session *session, struct xp_target *target, uint64_t deadline_ms, struct xp_agent_options *ret_options,
 		    struct xp_opt_f64 *ret_stall_ms, struct xp_err *reterr);
+/* The same for a plan of which the agent collects something: one of NVTX ranges alone needs no CUPTI and no CUDA. */
+int xp_agent_prepare(struct xp_session *session, const struct xp_plan *plan, struct xp_agent_options *ret_options,
+		     struct xp_opt_f64 *ret_stall_ms, struct xp_err *reterr);
 /* Accounts, facts and warnings of a finished capture into what the conclusion needs. window->cost gets stall and residual. */
 void xp_cuda_conclude(struct xp_session *session, const struct xp_agent_facts *facts, struct xp_opt_f64 injection_stall_ms,
 		      struct xp_window *window, struct xp_captured *captured);

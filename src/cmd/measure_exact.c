@@ -134,7 +134,7 @@ static int make_parts(struct xp_session *session, struct xp_plan *plan, struct p
 		return 0;
 	rc = plan->records_only ? xp_records_only_check(plan, reterr) : 0;
 	if (!rc)
-		rc = xp_cuda_prepare(session, plan->target, plan->bounds.timeout_ms, &options, &parts->injection_stall_ms, reterr);
+		rc = xp_agent_prepare(session, plan, &options, &parts->injection_stall_ms, reterr);
 	options.records_only = plan->records_only;
 	if (!rc)
 		rc = xp_agent_exact_new(plan, &options, parts->host, &parts->cuda, reterr);

@@ -19,10 +19,16 @@ static bool is_api(const struct xp_endpoint *endpoint)
 	return endpoint->type == XP_EV_CUDA_API_ENTRY || endpoint->type == XP_EV_CUDA_API_EXIT;
 }
 
-static bool uses(const struct xp_agent_exact *exact, bool api)
+/* Told by the calling threads, as NVTX ranges are too. */
+static bool is_callback(const struct xp_endpoint *endpoint)
+{
+	return is_api(endpoint) || endpoint->type == XP_EV_NVTX_RANGE_START || endpoint->type == XP_EV_NVTX_RANGE_END;
+}
+
+static bool uses(const struct xp_agent_exact *exact, bool callbacks)
 {
 	for (unsigned i = 0; i < exact->plan->n_endpoints; i++)
-		if (xp_agent_serves(&exact->plan->endpoints[i]) && is_api(&exact->plan->endpoints[i]) == api)
+		if (xp_agent_serves(&exact->plan->endpoints[i]) && is_callback(&exact->plan->endpoints[i]) == callbacks)
 			return true;
 	return false;
 }

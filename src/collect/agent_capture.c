@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "collect/window_priv.h"
+#include "engine/agent_sites.h"
 
 enum { ARM_LIMIT_MS = 2000, STOP_LIMIT_MS = 4500, SETTLE_MS = 2000, STEP_US = 200, HOUR_MS = 3600000 };
 #define MS(n) ((uint64_t)(n)*XP_NS_PER_MS)
@@ -69,6 +70,25 @@ static int check_clock(const struct xp_agent_capture *capture, uint64_t sent_ns,
 		       xp_target_pid(capture->target));
 }
 
+/* Before ARM, so that the agent finds the list complete. */
+static int find_nvtx(struct xp_agent_capture *capture, struct xp_err *reterr)
+{
+	uint64_t begin_ns = xp_window_now();
+	int r = 0;
+
+	for (uint32_t i = 0; i < capture->request.n_filters; i++)
+		capture->wants_nvtx = capture->wants_nvtx || capture->request.filters[i].kind >= XP_CAPTURE_NVTX_START;
+	if (!capture->wants_nvtx)
+		return 0;
+	r = xp_target_maps_refresh(capture->target, reterr);
+	if (r)
+		return r;
+	xp_agent_sites_prune(capture->link, capture->target);
+	xp_agent_sites_update(capture->link, capture->target);
+	capture->scan_ns = xp_window_now() - begin_ns;
+	return 0;
+}
+
 int xp_agent_capture_arm(struct xp_agent_capture *capture, struct xp_err *reterr)
 {
 	const struct xp_agent_options *options = &capture->options;
@@ -77,6 +97,8 @@ int xp_agent_capture_arm(struct xp_agent_capture *capture, struct xp_err *reterr
 
 	if (!r)
 		r = xp_agent_link_acquire(capture->link, options->session, reterr);
+	if (!r)
+		r = find_nvtx(capture, reterr);
 	if (r)
 		return r;
 	capture->request.flags = options->records_only ? XP_AGENT_RECORDS_ONLY : 0;
@@ -131,6 +153,7 @@ static void take_counters(struct xp_agent_capture *capture)
 {
 	capture->counters = xp_agent_link_counters(capture->link);
 	capture->identity = xp_agent_link_identity(capture->link);
+	capture->nvtx = xp_agent_link_nvtx(capture->link);
 }
 
 int xp_agent_capture_stop(struct xp_agent_capture *capture, xp_agent_idle_fn *idle, void *arg, struct xp_err *reterr)

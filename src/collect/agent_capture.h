@@ -23,10 +23,12 @@ struct xp_agent_capture {
 	struct xp_agent_options options;
 	struct xp_agent_request request; /* mode, filters, capacity: filled by who uses it before arming */
 	struct xp_agent_link *link;	 /* owned, from arm on */
-	bool armed, stopped;
+	bool armed, stopped, wants_nvtx;
 	uint64_t open_ns, close_ns;
 	struct xp_agent_identity identity;
 	struct xp_agent_counters counters; /* exact when stopped */
+	struct xp_agent_nvtx nvtx;	   /* the same */
+	uint64_t scan_ns;		   /* looking through the target's files for NVTX */
 	char cupti_path[513];
 };
 
@@ -53,9 +55,11 @@ void xp_agent_capture_done(struct xp_agent_capture *capture);
 struct xp_agent_facts {
 	struct xp_agent_identity identity;
 	struct xp_agent_counters counters;
+	struct xp_agent_nvtx nvtx;
 	const char *cupti_path;
 	uint64_t clock_error_ns; /* without the extra of the first seconds, see xp_agent_clock_error */
 	bool clock_stepped, records_only, correlation_unreliable;
+	bool nvtx_partial;		    /* NVTX calls of some copies of the header could not be seen, or some ranges not named */
 	bool collection_dead;		    /* launches, and not one activity */
 	bool activities;		    /* GPU activities were wanted */
 	bool holds_launches, kinds_left_on; /* before CUPTI 13.0 U1, contract 10.17 */

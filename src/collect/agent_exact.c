@@ -30,6 +30,7 @@ static int drain(void *state, struct xp_err *reterr)
 	struct xp_agent_exact *exact = state;
 	int r = xp_agent_records_read(exact, reterr);
 
+	xp_agent_nvtx_follow(exact);
 	return r ? r : xp_agent_capture_tick(&exact->capture, reterr);
 }
 
@@ -175,6 +176,8 @@ int xp_agent_exact_new(const struct xp_plan *plan, const struct xp_agent_options
 	r = xp_agent_filters(plan, &exact->capture.request, reterr);
 	if (r)
 		return r;
+	for (unsigned i = 0; i < plan->n_endpoints; i++)
+		exact->filter_of[i] = (int8_t)xp_agent_filter_of(&exact->capture.request, &plan->endpoints[i]);
 	if (!exact->capture.request.n_filters)
 		return xp_fail(reterr, XP_E_INTERNAL, "no endpoint of the plan is the agent's");
 	*ret_exact = xp_steal(&exact);

@@ -19,12 +19,9 @@ int xp_agent_exact_new(const struct xp_plan *plan, const struct xp_agent_options
 void xp_agent_exact_free(struct xp_agent_exact *exact);
 XP_DEFINE_AUTO(struct xp_agent_exact *, xp_agent_exact_free);
 
-/* Does the agent collect such an endpoint? NVTX ranges are not among them. */
+/* Does the agent collect such an endpoint? */
 bool xp_agent_serves(const struct xp_endpoint *endpoint);
 /* Adds the filters that the plan's CUDA endpoints need, equal ones once. SESSION_LIMIT_EXCEEDED: more than 8 different ones. */
-int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
-
-/* Adds the filters that the CUDA endpoints of a plan need, equal ones once. SESSION_LIMIT_EXCEEDED. */
 int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr);
 
 /*

@@ -29,6 +29,8 @@ struct xp_agent_exact {
 	uint32_t n_names;
 	struct xp_map tids; /* thread id in the target's namespace -> in ours */
 	bool nested;
+	int8_t filter_of[XP_MAX_ENDPOINTS]; /* of the request; -1: none */
+	uint64_t loads, next_follow_ns;	    /* libraries that were loaded when the target was last looked through for NVTX */
 	uint16_t process;
 	struct xp_agent_edge edges[XP_MAX_EDGES];
 	uint64_t scanned; /* events of the store that the edges have counted */
@@ -44,6 +46,13 @@ int xp_agent_names_read(struct xp_agent_exact *exact, struct xp_err *reterr);
 const struct xp_agent_name *xp_agent_name_at(const struct xp_agent_exact *exact, uint32_t id); /* never NULL */
 /* agent_records.c: reads the ring empty. */
 int xp_agent_records_read(struct xp_agent_exact *exact, struct xp_err *reterr);
+/* agent_nvtx.c: text of the store, 0: not told; endpoints of this type that the filters stand for; looks for new libraries now and then. */
+bool xp_agent_is_nvtx(uint32_t kind);
+uint32_t xp_agent_nvtx_name(const struct xp_agent_exact *exact, uint32_t id);
+uint32_t xp_agent_nvtx_endpoints(const struct xp_agent_exact *exact, uint32_t filters, uint8_t type);
+void xp_agent_nvtx_follow(struct xp_agent_exact *exact);
+/* agent_request.c: index of the endpoint's filter, -1: none. */
+int xp_agent_filter_of(const struct xp_agent_request *request, const struct xp_endpoint *endpoint);
 /* agent_pairs.c: true when every edge has `samples` pairs for sure. */
 bool xp_agent_has_samples(struct xp_agent_exact *exact, uint64_t now_ns);
 

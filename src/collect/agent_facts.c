@@ -16,9 +16,15 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static bool wants_activities(const struct xp_agent_request *request)
 {
 	for (uint32_t i = 0; i < request->n_filters; i++)
-		if (request->filters[i].kind >= XP_CAPTURE_KERNEL_START)
+		if (request->filters[i].kind >= XP_CAPTURE_KERNEL_START && request->filters[i].kind <= XP_CAPTURE_MEMSET_END)
 			return true;
 	return false;
+}
+
+/* Unused copies of the maths libraries were left alone on purpose. */
+static bool is_partial(const struct xp_agent_nvtx *nvtx)
+{
+	return nvtx->foreign || nvtx->refused || nvtx->missed || nvtx->unnamed || nvtx->unplaced;
 }
 
 /* Launches right before the stop may still be on their way; older ones without a single record mean that CUPTI delivers nothing. */
@@ -36,6 +42,8 @@ struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capt
 	struct xp_agent_facts facts = {
 		.identity = capture->identity,
 		.counters = *c,
+		.nvtx = capture->nvtx,
+		.nvtx_partial = capture->wants_nvtx && is_partial(&capture->nvtx),
 		.cupti_path = capture->cupti_path,
 		.clock_error_ns = larger(larger(c->bracket_ns, c->worst_violation_ns), CLOCK_FLOOR_NS),
 		.clock_stepped = c->clock_steps > 0,

@@ -26,11 +26,19 @@ static int by_key_and_time(const void *left, const void *right)
 	return (int)a->end - (int)b->end;
 }
 
+static uint64_t range_key(const struct xp_agent_exact *exact, const struct xp_event *event)
+{
+	const struct xp_event_detail *detail = xp_store_detail(exact->store, event);
+
+	return detail ? xp_hash_mix(detail->nvtx.range_id) ^ detail->nvtx.process_range : 0;
+}
+
 /* What the events of a pair share. */
-static uint64_t key_of(enum xp_policy_id policy, const struct xp_event *event)
+static uint64_t key_of(const struct xp_agent_exact *exact, enum xp_policy_id policy, const struct xp_event *event)
 {
 	if (policy == XP_POLICY_EXACT)
-		return event->gpu.correlation;
+		return event->type == XP_EV_NVTX_RANGE_START || event->type == XP_EV_NVTX_RANGE_END ? range_key(exact, event)
+												 : event->gpu.correlation;
 	if (policy == XP_POLICY_STREAM_ORDER)
 		return xp_hash_mix((uint64_t)event->gpu.device << 32 | event->gpu.context) ^ event->gpu.stream;
 	return 0;
@@ -66,7 +74,7 @@ static uint64_t count_edge(const struct xp_agent_exact *exact, const struct xp_e
 	for (uint64_t i = 0; moments && i < n; i++)
 		if (events[i].endpoints & (start | end))
 			moments[used++] =
-				(struct moment){ key_of(edge->policy, &events[i]), events[i].t_ns, !(events[i].endpoints & start) };
+				(struct moment){ key_of(exact, edge->policy, &events[i]), events[i].t_ns, !(events[i].endpoints & start) };
 	if (used)
 		qsort(moments, used, sizeof(*moments), by_key_and_time);
 	return count_pairs(moments, used);

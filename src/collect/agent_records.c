@@ -115,6 +115,7 @@ static void keep(struct xp_agent_exact *exact, struct xp_event *event, const str
 /* The ring is written by the target: what no agent writes is dropped and counted as lost. */
 static void take(struct xp_agent_exact *exact, const struct xp_capture_event_5 *record)
 {
+	bool nvtx = xp_agent_is_nvtx(record->event.kind);
 	const struct xp_cupti_source source = {
 		.sequence = FIRST_SEQUENCE + exact->observed,
 		.error_ns = XP_ERROR_UNKNOWN, /* known at the end */
@@ -122,7 +123,8 @@ static void take(struct xp_agent_exact *exact, const struct xp_capture_event_5 *
 		.normalized = true,
 	};
 	const struct xp_cupti_tail tail = {
-		.text = xp_agent_name_at(exact, record->name)->text,
+		.text = nvtx ? xp_agent_nvtx_name(exact, record->name) : xp_agent_name_at(exact, record->name)->text,
+		.domain = nvtx ? xp_agent_nvtx_name(exact, record->graph) : 0,
 		.complete = record->flags & XP_CAPTURE_NAME_COMPLETE,
 		.flags = record->flags,
 		.graph = record->graph,
@@ -134,15 +136,16 @@ static void take(struct xp_agent_exact *exact, const struct xp_capture_event_5 *
 	struct xp_event_detail detail;
 	struct xp_event event;
 
-	if (xp_cupti_record_fault(&record->event) || record->event.callback_domain >= XP_API_DOMAIN_COUNT ||
-	    record->event.kind > XP_CAPTURE_MEMSET_END) {
+	if (xp_cupti_record_fault(&record->event) || record->event.callback_domain >= XP_API_DOMAIN_COUNT) {
 		exact->lost++;
 		return;
 	}
 	xp_cupti_event(exact->store, &source, &record->event, &tail, &event, &detail);
 	event.pid = xp_target_pid(exact->plan->target);
 	event.tid = outer_tid(exact, event.tid);
-	event.endpoints = bits_of(exact, record, &event, &detail);
+	event.endpoints = nvtx ? xp_agent_nvtx_endpoints(exact, record->src_memory, event.type) : bits_of(exact, record, &event, &detail);
+	if (nvtx)
+		detail.nvtx.start_tid = outer_tid(exact, detail.nvtx.start_tid);
 	if (!event.endpoints) {
 		exact->filtered++;
 		return;
@@ -159,7 +162,7 @@ int xp_agent_records_read(struct xp_agent_exact *exact, struct xp_err *reterr)
 	int r = xp_agent_names_read(exact, reterr);
 
 	while (!r && xp_agent_link_record(exact->capture.link, &record)) {
-		if (record.name && !xp_agent_name_at(exact, record.name)->text)
+		if (record.name && !xp_agent_is_nvtx(record.event.kind) && !xp_agent_name_at(exact, record.name)->text)
 			r = xp_agent_names_read(exact, reterr);
 		if (!r)
 			take(exact, &record);

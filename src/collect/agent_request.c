@@ -10,6 +10,7 @@ static const uint8_t kinds[XP_EV_TYPE_COUNT] = {
 	[XP_EV_GPU_KERNEL_START] = XP_CAPTURE_KERNEL_START, [XP_EV_GPU_KERNEL_END] = XP_CAPTURE_KERNEL_END,
 	[XP_EV_GPU_MEMCPY_START] = XP_CAPTURE_MEMCPY_START, [XP_EV_GPU_MEMCPY_END] = XP_CAPTURE_MEMCPY_END,
 	[XP_EV_GPU_MEMSET_START] = XP_CAPTURE_MEMSET_START, [XP_EV_GPU_MEMSET_END] = XP_CAPTURE_MEMSET_END,
+	[XP_EV_NVTX_RANGE_START] = XP_CAPTURE_NVTX_START,   [XP_EV_NVTX_RANGE_END] = XP_CAPTURE_NVTX_END,
 };
 
 bool xp_agent_serves(const struct xp_endpoint *endpoint)
@@ -55,6 +56,16 @@ static struct xp_agent_filter filter_of(const struct xp_endpoint *endpoint)
 	if (filter.kind == XP_CAPTURE_MEMCPY_START || filter.kind == XP_CAPTURE_MEMCPY_END)
 		filter.copy_kind = copy_kind_of(endpoint);
 	return filter;
+}
+
+int xp_agent_filter_of(const struct xp_agent_request *request, const struct xp_endpoint *endpoint)
+{
+	struct xp_agent_filter filter = filter_of(endpoint);
+
+	for (unsigned i = 0; xp_agent_serves(endpoint) && i < request->n_filters; i++)
+		if (!memcmp(&request->filters[i], &filter, sizeof(filter)))
+			return (int)i;
+	return -1;
 }
 
 int xp_agent_filters(const struct xp_plan *plan, struct xp_agent_request *request, struct xp_err *reterr)

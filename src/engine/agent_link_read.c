@@ -58,7 +58,7 @@ bool xp_agent_link_skip(struct xp_agent_link *link)
 
 bool xp_agent_link_name(struct xp_agent_link *link, uint32_t *ret_id, const char **ret_text, uint32_t *ret_length)
 {
-	const uint64_t room = XP_AGENT_DATA_OFFSET - XP_AGENT_NAMES_OFFSET;
+	const uint64_t room = XP_AGENT_NAMES_END - XP_AGENT_NAMES_OFFSET;
 	uint64_t end = __atomic_load_n(&link->control->names_bytes, __ATOMIC_ACQUIRE), next;
 	const uint8_t *region = link->memory + XP_AGENT_NAMES_OFFSET;
 	struct xp_capture_name head;

@@ -183,6 +183,7 @@ static void put_nvtx(const struct xp_capture_event *record, const struct xp_cupt
 		     struct xp_event_detail *detail)
 {
 	detail->nvtx.name = tail->text;
+	detail->nvtx.domain = tail->domain;
 	detail->nvtx.range_id = joined(record->grid);
 	detail->nvtx.process_range = record->grid[2] == 2;
 	detail->nvtx.start_tid = record->block[0];

@@ -46,6 +46,7 @@ struct xp_event_detail {
 		struct {
 			uint64_t range_id;
 			uint32_t name, start_tid;
+			uint32_t domain; /* interned name; 0 = the default one, or not known */
 			uint8_t name_complete, process_range;
 		} nvtx;
 	};

@@ -2,9 +2,11 @@
 /* cuda:nvtx_range_start|nvtx_range_end:name~PATTERN, an annotation range of the program. In: text. Out: side and filter. No state. */
 #include <string.h>
 
-#include "family/cuda_resolve.h"
+#include "elf/nvtx.h"
+#include "family/family.h"
 #include "family/grammar.h"
 #include "family/pattern.h"
+#include "wire/agent_codes.h"
 
 #define GRAMMAR "cuda:(nvtx_range_start|nvtx_range_end):name~PATTERN"
 
@@ -30,6 +32,35 @@ static int parse(const char *text, struct xp_arena *arena, struct xp_endpoint *e
 	return 0;
 }
 
+/* An agent that is there hooks whatever comes; else at least one copy of the header must be free to be hooked. Needs nothing of CUDA. */
+static bool has_agent(const struct xp_maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++)
+		if (!strcmp(maps->at[i].path, "/memfd:" XP_AGENT_MEMFD))
+			return true;
+	return false;
+}
+
+static int resolve(struct xp_endpoint *ep, struct xp_target *target, const struct xp_resolve_options *options, struct xp_arena *arena,
+		   struct xp_err *reterr)
+{
+	struct xp_nvtx_clients clients;
+
+	if (has_agent(xp_target_maps(target)))
+		return 0;
+	int rc = xp_nvtx_clients_read(target, &clients, reterr);
+	if (rc || clients.usable)
+		return rc;
+	if (clients.foreign)
+		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "another tool owns all %u copies of the NVTX header in process %u",
+			     clients.copies, xp_target_pid(target));
+	else
+		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "no library of process %u has a known NVTX header", xp_target_pid(target));
+	xp_err_object(reterr, "%s", ep->selector);
+	xp_err_hint(reterr, "start the program with NVTX_INJECTION64_PATH set to the agent file, or measure the calls inside the range");
+	return rc;
+}
+
 static const char *const heads[] = { "cuda:nvtx_range_end", "cuda:nvtx_range_start", NULL };
 
 const struct xp_family xp_family_cuda_nvtx = {
@@ -41,5 +72,5 @@ const struct xp_family xp_family_cuda_nvtx = {
 	.event_types = "nvtx_range_start, nvtx_range_end",
 	.needs = XP_NEED_NVTX,
 	.parse = parse,
-	.resolve = xp_cuda_resolve,
+	.resolve = resolve,
 };

@@ -33,11 +33,5 @@ int xp_cuda_resolve(struct xp_endpoint *ep, struct xp_target *target, const stru
 		xp_err_hint(reterr, "`xprobe discover` lists the processes that use a GPU; workers are often children of the launcher");
 		return rc;
 	}
-	if (ep->family->needs & XP_NEED_NVTX) {
-		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "this build cannot collect NVTX ranges");
-		xp_err_object(reterr, "%s", ep->selector);
-		xp_err_hint(reterr, "measure the calls inside the range with cuda: or uprobe: selectors");
-		return rc;
-	}
 	return 0;
 }

@@ -14,6 +14,14 @@ static bool has_issue(const struct xp_plan *plan, const char *label)
 	return false;
 }
 
+static bool has_code(const struct xp_plan *plan, enum xp_err_code code)
+{
+	for (size_t i = 0; i < plan->n_issues; i++)
+		if (plan->issues[i].err->code == code)
+			return true;
+	return false;
+}
+
 static bool is_right_missing(const struct xp_plan *plan)
 {
 	return plan->n_features > 0;
@@ -93,19 +101,21 @@ static bool is_activity(const struct xp_endpoint *endpoint)
 struct xp_requirements xp_requirements_of(const struct xp_plan *plan, const struct xp_endpoint *start, const struct xp_endpoint *end)
 {
 	unsigned needs = start->family->needs | end->family->needs;
-	bool cuda = needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY | XP_NEED_NVTX);
+	bool agent = needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY | XP_NEED_NVTX);
+	bool startup = needs & XP_NEED_NVTX && has_code(plan, XP_E_CUPTI_AGENT_NOT_LOADED);
 
 	return (struct xp_requirements){
 		.needs_ebpf = needs & (XP_NEED_BPF_UPROBE | XP_NEED_BPF_SYSCALL | XP_NEED_BPF_TRACEPOINT),
-		.needs_cupti = cuda,
+		.needs_cupti = needs & (XP_NEED_CALLBACK | XP_NEED_ACTIVITY),
 		.needs_cupti_callback = needs & XP_NEED_CALLBACK,
 		.needs_cupti_activity = needs & XP_NEED_ACTIVITY,
 		.needs_nvtx = needs & XP_NEED_NVTX,
 		.needs_clock_alignment = is_activity(start) != is_activity(end),
-		.agent_activation = !cuda		 ? XP_AGENT_NOT_REQUIRED
+		.agent_activation = !agent		 ? XP_AGENT_NOT_REQUIRED
+				    : startup		 ? XP_AGENT_STARTUP
 				    : plan->agent_loaded ? XP_AGENT_LOADED
 							 : XP_AGENT_INJECTION,
-		.target_mutation = cuda && !plan->agent_loaded,
+		.target_mutation = agent && !startup && !plan->agent_loaded,
 	};
 }
 

@@ -88,10 +88,10 @@ json_t *xp_event_attributes(const struct xp_store *store, const struct xp_event 
 {
 	enum xp_event_group group = xp_event_group_of(event->type);
 
-	if (group == XP_GROUP_NVTX)
-		return NULL;
 	json_t *map = json_object();
-	if (group == XP_GROUP_HOST)
+	if (group == XP_GROUP_NVTX)
+		put_text(map, "nvtx_domain", detail ? xp_store_text(store, detail->nvtx.domain) : NULL);
+	else if (group == XP_GROUP_HOST)
 		put_host(map, store, event, site);
 	else
 		put_cuda(map, store, event, detail);
