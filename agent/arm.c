@@ -44,6 +44,9 @@ static int check_request(const struct xp_agent_request *request)
 		return bad("ring capacity");
 	if (!exact && (!request->capacity || request->capacity > XP_AGENT_DATA_MAX / sizeof(struct xp_capture_aggregate_5)))
 		return bad("group capacity");
+	for (uint32_t i = 0; !exact && i < request->n_filters && i < XP_AGENT_FILTERS; i++)
+		if (request->filters[i].kind >= XP_CAPTURE_NVTX_START)
+			return bad("ranges in aggregate mode");
 	if (!request->deadline_ns || request->deadline_ns > MOST_HOURS * 3600 * AGENT_NS_PER_S)
 		return bad("deadline");
 	return check_filters(request);

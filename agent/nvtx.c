@@ -15,6 +15,7 @@
 #include "agent/compat.h"
 
 #define THREADS_BYTES (NVTX_THREADS * sizeof(struct nvtx_thread))
+#define USED_BYTES (NVTX_THREADS * sizeof(uint16_t))
 #define RANGES_BYTES (NVTX_RANGES * sizeof(struct nvtx_range))
 
 static bool make_texts(struct nvtx_texts *texts, uint32_t capacity)
@@ -42,13 +43,15 @@ static bool make_tables(void)
 
 	if (!nvtx->threads)
 		nvtx->threads = xp_agent_map(THREADS_BYTES);
+	if (!nvtx->used)
+		nvtx->used = xp_agent_map(USED_BYTES);
 	if (!nvtx->ranges)
 		nvtx->ranges = xp_agent_map(RANGES_BYTES);
 	if (!nvtx->copies)
 		nvtx->copies = xp_agent_map(XP_AGENT_SITES * sizeof(*nvtx->copies));
 	nvtx->names.at = (struct xp_agent_nvtx_text *)(xp_agent.memory + XP_AGENT_NVTX_NAMES_OFFSET);
 	nvtx->names.capacity = XP_AGENT_NVTX_NAMES;
-	return nvtx->threads && nvtx->ranges && nvtx->copies && make_handles();
+	return nvtx->threads && nvtx->used && nvtx->ranges && nvtx->copies && make_handles();
 }
 
 /* What an earlier capture left: private memory reads as zeros afterwards, the shared one loses its pages. */
@@ -57,6 +60,7 @@ static bool clear_tables(void)
 	struct nvtx *nvtx = &xp_agent.nvtx;
 
 	nvtx->n_copies = 0;
+	nvtx->n_used = 0;
 	nvtx->unnamed = 0;
 	nvtx->unplaced = 0;
 	memset(&xp_agent.control->nvtx, 0, sizeof(xp_agent.control->nvtx));
@@ -105,6 +109,7 @@ static void sum_up(void)
 {
 	struct xp_agent_nvtx *told = &xp_agent.control->nvtx;
 
+	told->calls = xp_agent_nvtx_calls();
 	told->unnamed = __atomic_load_n(&xp_agent.nvtx.unnamed, __ATOMIC_RELAXED);
 	told->unplaced = __atomic_load_n(&xp_agent.nvtx.unplaced, __ATOMIC_RELAXED);
 }

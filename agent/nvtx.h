@@ -42,8 +42,9 @@ void xp_agent_nvtx_pop(uint32_t domain);
 /* 0: not followed, as without a tool. */
 uint64_t xp_agent_nvtx_start(uint32_t domain, const struct nvtx_message *message);
 void xp_agent_nvtx_end(uint64_t id);
-/* Waits, at most 50 ms, until no thread is inside any of them. */
+/* Waits, at most half a second, until no thread is inside any of them. */
 void xp_agent_nvtx_drain(void);
+uint64_t xp_agent_nvtx_calls(void);
 
 /* nvtx_text.c: id of a text, 0 when it has no room. */
 uint32_t xp_agent_nvtx_text(const struct nvtx_texts *texts, const struct nvtx_message *message);

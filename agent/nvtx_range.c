@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { MOST_PROBES = 64, MOST_TRIES = 8, DRAIN_MS = 50, THREAD_RANGE = 1, PROCESS_RANGE = 2 };
+enum { MOST_PROBES = 64, MOST_TRIES = 8, DRAIN_MS = 500, YIELDS = 100, THREAD_RANGE = 1, PROCESS_RANGE = 2 };
 #define RANGE_MARK 0x5850ull /* in the upper bits of an id: one of ours */
 
 static void unplaced(void)
@@ -26,8 +26,10 @@ static struct nvtx_thread *thread_at(uintptr_t self)
 		struct nvtx_thread *thread = &xp_agent.nvtx.threads[(h + i) % NVTX_THREADS];
 		uintptr_t owner = __atomic_load_n(&thread->owner, __ATOMIC_RELAXED);
 
-		if (!owner && __atomic_compare_exchange_n(&thread->owner, &owner, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (!owner && __atomic_compare_exchange_n(&thread->owner, &owner, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			xp_agent.nvtx.used[__atomic_fetch_add(&xp_agent.nvtx.n_used, 1, __ATOMIC_RELAXED)] = (uint16_t)((h + i) % NVTX_THREADS);
 			return thread;
+		}
 		if (owner == self)
 			return thread;
 	}
@@ -59,6 +61,7 @@ static struct nvtx_thread *enter(void)
 		return NULL;
 	}
 	tid = xp_agent_tid();
+	thread->calls++;
 	/* Another thread may have lived at this address. */
 	if (thread->generation != generation || thread->tid != tid) {
 		thread->generation = generation;
@@ -272,16 +275,30 @@ void xp_agent_nvtx_end(uint64_t id)
 
 static bool any_busy(void)
 {
-	for (unsigned i = 0; i < NVTX_THREADS; i++)
-		if (__atomic_load_n(&xp_agent.nvtx.threads[i].busy, __ATOMIC_SEQ_CST))
+	const struct nvtx *nvtx = &xp_agent.nvtx;
+	uint32_t n = __atomic_load_n(&nvtx->n_used, __ATOMIC_SEQ_CST);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (__atomic_load_n(&nvtx->threads[nvtx->used[i]].busy, __ATOMIC_SEQ_CST))
 			return true;
 	return false;
 }
 
+uint64_t xp_agent_nvtx_calls(void)
+{
+	const struct nvtx *nvtx = &xp_agent.nvtx;
+	uint32_t n = __atomic_load_n(&nvtx->n_used, __ATOMIC_ACQUIRE);
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		calls += __atomic_load_n(&nvtx->threads[nvtx->used[i]].calls, __ATOMIC_RELAXED);
+	return calls;
+}
+
 void xp_agent_nvtx_drain(void)
 {
-	uint64_t until_ns = xp_agent_now() + DRAIN_MS * AGENT_NS_PER_MS;
-
-	while (any_busy() && xp_agent_now() < until_ns)
+	for (unsigned i = 0; i < YIELDS && any_busy(); i++)
 		sched_yield();
+	for (unsigned waited = 0; waited < DRAIN_MS && any_busy(); waited++)
+		xp_agent_sleep_ms(1);
 }

@@ -54,6 +54,7 @@ struct nvtx_thread {
 	uint32_t tid, busy;
 	uint64_t generation; /* of the capture that the frames belong to */
 	uint32_t depth, over;
+	uint64_t calls;
 	struct nvtx_frame frames[NVTX_DEPTH];
 };
 
@@ -81,6 +82,8 @@ struct nvtx {
 	uint64_t generation; /* shared: 0 no capture */
 	uint8_t start_bits, end_bits;
 	struct nvtx_thread *threads;
+	uint16_t *used;	 /* shared: places of threads that are taken, in the order of their first call */
+	uint32_t n_used; /* shared */
 	struct nvtx_range *ranges;
 	uint64_t next_range;	/* shared */
 	struct nvtx_copy *copies; /* XP_AGENT_SITES */

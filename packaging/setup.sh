@@ -132,6 +132,7 @@ command -v apt-get >/dev/null && manager=apt
 
 "$(dirname "$0")"/cupti12.sh
 "$(dirname "$0")"/mcp_client.sh
+"$(dirname "$0")"/nvtx.sh
 look '*'
 if [ ${#missing[@]} -eq 0 ]; then
 	echo "setup: everything that build and tests need is here"

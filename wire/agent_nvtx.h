@@ -47,9 +47,10 @@ struct xp_agent_nvtx {
 	__u64 missed;	/* may have been called unseen in this capture before they were hooked */
 	__u64 unnamed;	/* ranges whose text is a string registered before the agent knew of it */
 	__u64 unplaced; /* ranges or threads that had no room */
+	__u64 calls;	/* times that ours ran */
 	__u64 loads;	/* libraries loaded so far: the tool looks again when it changes */
 	__u64 walk_ns;	/* how long the last look at the sites took */
 };
-XP_WIRE_SIZE(struct xp_agent_nvtx, 80);
+XP_WIRE_SIZE(struct xp_agent_nvtx, 88);
 
 #endif

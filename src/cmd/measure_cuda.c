@@ -49,7 +49,7 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 	if (wants_cupti(plan) &&
 	    xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
 		xp_plan_add_issue(plan, &err, NULL);
-	else
+	else if (wants_cupti(plan))
 		xp_cupti_warn_before(&plan->warnings, plan, &choice);
 	if (plan->records_only && xp_records_only_check(plan, &err))
 		xp_plan_add_issue(plan, &err, NULL);

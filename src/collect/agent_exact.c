@@ -6,8 +6,10 @@
 
 #include "collect/agent_exact_priv.h"
 #include "collect/window_priv.h"
+#include "engine/agent_sites.h"
 
-enum { CALLBACK_NS = 700, RING_FLOOR = 1 << 12 }; /* contract 15.2: cost of a callback of the agent unless measured */
+/* Contract 15.2: cost of a callback of the agent unless measured, and of an NVTX call that it sees. */
+enum { CALLBACK_NS = 700, NVTX_CALL_NS = 60, RING_FLOOR = 1 << 12 };
 
 static int prepare(void *state, struct xp_err *reterr)
 {
@@ -86,9 +88,10 @@ static void cost(void *state, uint64_t *ret_ns, uint64_t *ret_events)
 	const struct xp_agent_exact *exact = state;
 	const struct xp_agent_capture *capture = &exact->capture;
 	struct xp_agent_counters now = capture->link ? xp_agent_link_counters(capture->link) : capture->counters;
+	struct xp_agent_nvtx nvtx = capture->link ? xp_agent_link_nvtx(capture->link) : capture->nvtx;
 
-	*ret_events = now.callbacks;
-	*ret_ns = now.callbacks * CALLBACK_NS;
+	*ret_events = now.callbacks + nvtx.calls;
+	*ret_ns = now.callbacks * CALLBACK_NS + nvtx.calls * NVTX_CALL_NS;
 }
 
 static const struct xp_collector_ops agent_exact_ops = {

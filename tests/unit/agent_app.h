@@ -84,18 +84,19 @@ __attribute__((format(printf, 2, 3))) static inline uint64_t tell(struct app *ap
 	return answer(app);
 }
 
-static inline void spawn(struct app *app, int major)
+/* `preset`: a variable of the environment, NULL: none. */
+static inline void spawn_program(struct app *app, const char *path, char *preset)
 {
 	int in[2], out[2];
-	char path[512];
 
 	*app = (struct app){ 0 };
-	snprintf(path, sizeof(path), FAKE "app%d", major);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
 	app->pid = fork();
 	if (!app->pid) {
 		dup2(in[0], 0);
 		dup2(out[1], 1);
+		if (preset)
+			putenv(preset);
 		execl(path, path, (char *)NULL);
 		_exit(127);
 	}
@@ -103,6 +104,14 @@ static inline void spawn(struct app *app, int major)
 	app->to = fdopen(in[1], "w");
 	app->from = fdopen(out[0], "r");
 	app->records = calloc(MOST_RECORDS, sizeof(*app->records));
+}
+
+static inline void spawn(struct app *app, int major)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), FAKE "app%d", major);
+	spawn_program(app, path, NULL);
 }
 
 /* The agent fills its identity on its own thread, a moment after its start. */
