@@ -270,6 +270,7 @@ int xp_agent_arm(uint32_t sequence)
 	if (status)
 		return status;
 	choose_kinds(&xp_agent.request);
+	xp_agent.gate.on = false;
 	status = uses_cupti() ? xp_agent_load() : XP_AGENT_OK;
 	if (!status && uses_cupti())
 		status = check_version();

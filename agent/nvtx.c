@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX in a capture: memory, hooks on, hooks off; and the start by NVTX_INJECTION64_PATH. A program's libraries each have a copy of the NVTX
- * header's globals; without a tool their slots are empty. State: xp_agent.nvtx.
+ * NVTX in a capture: memory, hooks on, hooks off; and the start by NVTX_INJECTION64_PATH. A program's libraries each have a copy of the
+ * NVTX header's globals; without a tool their slots are empty. State: xp_agent.nvtx.
  */
 #include "agent/nvtx.h"
 

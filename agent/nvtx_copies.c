@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From places that look like globals of an NVTX header to copies that are: inside a loaded object, of exactly the known shape, and nobody's.
- * Everything is touched inside dl_iterate_phdr, whose lock keeps objects from being unmapped meanwhile. In: the tool's sites. Out: hooks and
- * what became of the sites.
+ * From places that look like globals of an NVTX header to copies that are: inside a loaded object, of exactly the known shape, and
+ * nobody's. Everything is touched inside dl_iterate_phdr, whose lock keeps objects from being unmapped meanwhile. In: the tool's sites.
+ * Out: hooks and what became of the sites.
  */
 #include "agent/nvtx.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Their unused copies are left alone: their ranges have no text for us, and each is one more library that changes its behaviour. */
-static const char *const maths[] = { "libcublas",   "libcudnn", "libcufft",  "libcurand",     "libcusolver",
-				     "libcusparse", "libnvjpeg", "libnpp",    "libcufile", "libcutensor" };
+static const char *const maths[] = { "libcublas",   "libcudnn",	 "libcufft", "libcurand", "libcusolver",
+				     "libcusparse", "libnvjpeg", "libnpp",   "libcufile", "libcutensor" };
 
 struct walk {
 	const struct xp_agent_sites *sites;

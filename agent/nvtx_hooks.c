@@ -163,7 +163,8 @@ static void domain_end(const void *domain, uint64_t id)
 	xp_agent_nvtx_end(id);
 }
 
-/* A handle is the place of the text, which is never freed: the program may keep it for ever. NULL, as without a tool, in forked children. */
+/* A handle is the place of the text, which is never freed: the program may keep it for ever. NULL, as without a tool, in forked children.
+ */
 static const void *handle_of(const struct nvtx_texts *texts, const struct nvtx_message *message)
 {
 	uint32_t id = xp_agent_is_live() && texts->at && message->text ? xp_agent_nvtx_text(texts, message) : 0;
@@ -206,13 +207,13 @@ uint64_t xp_agent_nvtx_nothing(void)
 	return 0;
 }
 
-#define CORE(id) [NVTX_CORE + (id) - 1]
-#define CORE2(id) [NVTX_CORE2 + (id) - 1]
+#define CORE(id) [NVTX_CORE + (id)-1]
+#define CORE2(id) [NVTX_CORE2 + (id)-1]
 void *const xp_agent_nvtx_hooks[NVTX_SLOTS] = {
-	CORE(4) = start_ex,	  CORE(5) = start_a,	  CORE(6) = start_w,	   CORE(7) = xp_agent_nvtx_end, CORE(8) = push_ex,
-	CORE(9) = push_a,	  CORE(10) = push_w,	  CORE(11) = pop,	   CORE2(2) = domain_start,	CORE2(3) = domain_end,
-	CORE2(4) = domain_push,	  CORE2(5) = domain_pop,  CORE2(10) = register_a,  CORE2(11) = register_w,	CORE2(12) = create_a,
-	CORE2(13) = create_w,
+	CORE(4) = start_ex,	 CORE(5) = start_a,	 CORE(6) = start_w,	 CORE(7) = xp_agent_nvtx_end,
+	CORE(8) = push_ex,	 CORE(9) = push_a,	 CORE(10) = push_w,	 CORE(11) = pop,
+	CORE2(2) = domain_start, CORE2(3) = domain_end,	 CORE2(4) = domain_push, CORE2(5) = domain_pop,
+	CORE2(10) = register_a,	 CORE2(11) = register_w, CORE2(12) = create_a,	 CORE2(13) = create_w,
 };
 
 bool xp_agent_nvtx_makes_handles(unsigned slot)

@@ -27,7 +27,8 @@ static struct nvtx_thread *thread_at(uintptr_t self)
 		uintptr_t owner = __atomic_load_n(&thread->owner, __ATOMIC_RELAXED);
 
 		if (!owner && __atomic_compare_exchange_n(&thread->owner, &owner, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			xp_agent.nvtx.used[__atomic_fetch_add(&xp_agent.nvtx.n_used, 1, __ATOMIC_RELAXED)] = (uint16_t)((h + i) % NVTX_THREADS);
+			xp_agent.nvtx.used[__atomic_fetch_add(&xp_agent.nvtx.n_used, 1, __ATOMIC_RELAXED)] =
+				(uint16_t)((h + i) % NVTX_THREADS);
 			return thread;
 		}
 		if (owner == self)
@@ -38,8 +39,8 @@ static struct nvtx_thread *thread_at(uintptr_t self)
 }
 
 /*
- * NULL: no capture runs, or this very call interrupts another one (a signal handler). `busy` is set before the capture is looked at again, so
- * that a stop that has seen it clear knows that nothing is written any more.
+ * NULL: no capture runs, or this very call interrupts another one (a signal handler). `busy` is set before the capture is looked at again,
+ * so that a stop that has seen it clear knows that nothing is written any more.
  */
 static struct nvtx_thread *enter(void)
 {

@@ -71,8 +71,8 @@ bool xp_agent_nvtx_hook(struct nvtx_globals *globals)
 }
 
 /*
- * The header's own functions go back only into a copy that is still FRESH: in a COMPLETE one they would call themselves for ever. Slots that
- * something else has changed meanwhile are left to it.
+ * The header's own functions go back only into a copy that is still FRESH: in a COMPLETE one they would call themselves for ever. Slots
+ * that something else has changed meanwhile are left to it.
  */
 void xp_agent_nvtx_unhook(struct nvtx_copy *copy)
 {

@@ -68,9 +68,9 @@ struct nvtx_range {
 /* A copy with our functions in it. */
 struct nvtx_copy {
 	struct nvtx_globals *at;
-	uint64_t ours;		     /* bit i: slot i is ours */
-	void *before[NVTX_SLOTS];    /* what to put back there */
-	uint32_t ready;		     /* shared: filled */
+	uint64_t ours;		  /* bit i: slot i is ours */
+	void *before[NVTX_SLOTS]; /* what to put back there */
+	uint32_t ready;		  /* shared: filled */
 };
 
 struct nvtx_texts {
@@ -85,9 +85,9 @@ struct nvtx {
 	uint16_t *used;	 /* shared: places of threads that are taken, in the order of their first call */
 	uint32_t n_used; /* shared */
 	struct nvtx_range *ranges;
-	uint64_t next_range;	/* shared */
+	uint64_t next_range;	  /* shared */
 	struct nvtx_copy *copies; /* XP_AGENT_SITES */
-	uint32_t n_copies;	/* shared: places taken */
+	uint32_t n_copies;	  /* shared: places taken */
 	struct nvtx_texts names, domains, strings;
 	uint64_t unnamed, unplaced; /* shared */
 	bool foreign_start;	    /* the environment names another tool, which unused copies will load */

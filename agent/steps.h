@@ -8,8 +8,8 @@
 enum { AGENT_STEPS = 5 };
 
 struct agent_step {
-	int (*on)(void);	       /* XP_AGENT_* status */
-	void (*off)(void);	       /* NULL: ends with a step below */
+	int (*on)(void);		     /* XP_AGENT_* status */
+	void (*off)(void);		     /* NULL: ends with a step below */
 	bool activities, subscription, nvtx; /* applies only with these */
 };
 extern const struct agent_step xp_agent_steps[AGENT_STEPS];

@@ -15,8 +15,8 @@
 /* Written by the tool, kept between captures: a file that is mapped where it was looked at before is not read again. */
 struct xp_agent_sites {
 	__u32 n_files;
-	__u32 n_sites; /* raised behind the sites, also while a capture runs */
-	__u32 overflow;	/* sites that had no room */
+	__u32 n_sites;	/* raised behind the sites, also while a capture runs */
+	__u32 overflow; /* sites that had no room */
 	__u32 pad[13];
 	struct {
 		__u64 start, file; /* first address of the mapped file; hash of device and inode */

@@ -38,7 +38,7 @@ static uint64_t key_of(const struct xp_agent_exact *exact, enum xp_policy_id pol
 {
 	if (policy == XP_POLICY_EXACT)
 		return event->type == XP_EV_NVTX_RANGE_START || event->type == XP_EV_NVTX_RANGE_END ? range_key(exact, event)
-												 : event->gpu.correlation;
+												    : event->gpu.correlation;
 	if (policy == XP_POLICY_STREAM_ORDER)
 		return xp_hash_mix((uint64_t)event->gpu.device << 32 | event->gpu.context) ^ event->gpu.stream;
 	return 0;

@@ -60,9 +60,12 @@ static struct xp_agent_filter filter_of(const struct xp_endpoint *endpoint)
 
 int xp_agent_filter_of(const struct xp_agent_request *request, const struct xp_endpoint *endpoint)
 {
-	struct xp_agent_filter filter = filter_of(endpoint);
+	struct xp_agent_filter filter;
 
-	for (unsigned i = 0; xp_agent_serves(endpoint) && i < request->n_filters; i++)
+	if (!xp_agent_serves(endpoint))
+		return -1;
+	filter = filter_of(endpoint);
+	for (unsigned i = 0; i < request->n_filters; i++)
 		if (!memcmp(&request->filters[i], &filter, sizeof(filter)))
 			return (int)i;
 	return -1;

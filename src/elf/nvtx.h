@@ -26,9 +26,9 @@ void xp_nvtx_find(struct xp_target *target, const struct xp_nvtx_visitor *visito
 
 /* The copies of a target, as its memory has them now. */
 struct xp_nvtx_clients {
-	uint32_t copies;	   /* of the known shape */
-	uint32_t usable, foreign;  /* empty or unused; held by another tool */
-	uint32_t refused;	   /* places that look alike and are not of the known shape */
+	uint32_t copies;	  /* of the known shape */
+	uint32_t usable, foreign; /* empty or unused; held by another tool */
+	uint32_t refused;	  /* places that look alike and are not of the known shape */
 };
 /* Reads the target's memory at the places found, nothing else. PERMISSION_DENIED. */
 int xp_nvtx_clients_read(struct xp_target *target, struct xp_nvtx_clients *ret_clients, struct xp_err *reterr);

@@ -8,7 +8,7 @@
 
 /* What the ABIs tell apart of a record. */
 struct xp_cupti_tail {
-	uint32_t text; /* interned name, 0 = none */
+	uint32_t text;	 /* interned name, 0 = none */
 	uint32_t domain; /* interned: NVTX domain, 0 = the default one or unknown */
 	bool complete;
 	uint32_t flags, graph; /* XP_CAPTURE_* bits of a record */

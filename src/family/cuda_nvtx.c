@@ -55,7 +55,8 @@ static int resolve(struct xp_endpoint *ep, struct xp_target *target, const struc
 		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "another tool owns all %u copies of the NVTX header in process %u",
 			     clients.copies, xp_target_pid(target));
 	else
-		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "no library of process %u has a known NVTX header", xp_target_pid(target));
+		rc = xp_fail(reterr, XP_E_CUPTI_AGENT_NOT_LOADED, "no library of process %u has a known NVTX header",
+			     xp_target_pid(target));
 	xp_err_object(reterr, "%s", ep->selector);
 	xp_err_hint(reterr, "start the program with NVTX_INJECTION64_PATH set to the agent file, or measure the calls inside the range");
 	return rc;

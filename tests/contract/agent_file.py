@@ -27,7 +27,7 @@ def main():
     used = FORBIDDEN & {name for _, name in undefined}
     assert not used, f"imports {used}"
     exported = set(re.findall(r"^\S+ g\s+DF \.text\s+\S+\s+\S+\s+(\w+)$", symbols, re.MULTILINE))
-    assert exported == {"xprobe_agent_start", "InitializeInjection"}, exported
+    assert exported == {"xprobe_agent_start", "InitializeInjection", "InitializeInjectionNvtx2"}, exported
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", AGENT)))
     assert needed <= ALLOWED, needed
     segments = output("readelf", "-lW", AGENT)

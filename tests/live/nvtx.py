@@ -90,7 +90,7 @@ def test_latencies_are_the_programs_own():
         assert document["measurement"]["samples"]["matched"] == 211
         median = document["measurement"]["latency_ns"]["p50"]
         print("medians, ns: by xprobe", median, "by the program", answers[0])
-        assert answers[0] <= median <= 1.1 * answers[0], (median, answers[0])
+        assert answers[0] <= median <= 1.5 * answers[0], (median, answers[0])
 
 
 def test_process_ranges():
@@ -105,7 +105,7 @@ def test_process_ranges():
 def test_samples_end_the_capture():
     with App() as app:
         app.tell("push app 1 step")
-        app.tell("loop 1 step")
+        app.tell("loop 1 step 200")
         run, _ = app.measure(*STEP, "--samples", "101", ms="20000")
         assert ok(run)["measurement"]["samples"]["matched"] >= 101
         assert run.doc["status"] == "completed"

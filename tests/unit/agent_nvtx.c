@@ -52,7 +52,7 @@ static void patterns(void **state)
 		const char *text;
 		unsigned n;
 	} cases[] = {
-		{ XP_AGENT_MATCH_EXACT, "step", 31 },	  { XP_AGENT_MATCH_PREFIX, "step", 31 + 17 },
+		{ XP_AGENT_MATCH_EXACT, "step", 31 },	   { XP_AGENT_MATCH_PREFIX, "step", 31 + 17 },
 		{ XP_AGENT_MATCH_SUFFIX, "step", 31 + 7 }, { XP_AGENT_MATCH_CONTAINS, "te", 31 + 17 + 7 },
 		{ XP_AGENT_MATCH_EXACT, "nothing", 0 },
 	};

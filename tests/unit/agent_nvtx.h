@@ -99,8 +99,8 @@ static inline unsigned named(const struct app *app, uint32_t kind, const char *n
 	return n;
 }
 
-#define assert_ranges(program, count)                                              \
-	do {                                                                       \
+#define assert_ranges(program, count)                                               \
+	do {                                                                        \
 		assert_int_equal((program)->of_kind[XP_CAPTURE_NVTX_START], count); \
 		assert_int_equal((program)->of_kind[XP_CAPTURE_NVTX_END], count);   \
 	} while (0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program started with NVTX_INJECTION64_PATH: the agent comes with the first NVTX call, and knows every domain and string from then on. */
+/* A program started with NVTX_INJECTION64_PATH: the agent comes with the first NVTX call, and knows every domain and string from then on.
+ */
 #include "agent_nvtx.h"
 
 static void start_with_agent(struct app *app)

@@ -8,7 +8,7 @@
  *   process N TEXT          ranges that begin here and end on another thread        wide N TEXT   attributes N TEXT
  *   domain NAME (answers its number)   register NUMBER TEXT   in NUMBER N TEXT (inline text)   by NUMBER N (registered)
  *   interleave A B N        ranges of two domains that overlap     start TEXT (answers the id)    stop ID
- *   loop THREADS TEXT / end                 fork N TEXT             timed N TEXT   answers the median of its own durations
+ *   loop THREADS TEXT US / end                fork N TEXT             timed N TEXT   answers the median of its own durations
  *   call N TEXT             traced() in a range                     rate MS TEXT   pairs a second
  *   threads THREADS N TEXT        fresh THREADS N TEXT (one after the other)
  */
@@ -35,7 +35,7 @@ static volatile int looping;
 
 struct job {
 	pthread_t thread;
-	unsigned n;
+	unsigned n, pause_us;
 	const char *text;
 	nvtxRangeId_t *ids;
 	unsigned long long done;
@@ -90,6 +90,8 @@ static void *push_for_ever(void *arg)
 		plugin_of("0")->pop();
 		nvtxRangePop();
 		nvtxRangeEnd(id);
+		if (job->pause_us)
+			usleep(job->pause_us);
 	}
 	return NULL;
 }
@@ -103,11 +105,11 @@ static void *end_ranges(void *arg)
 	return NULL;
 }
 
-static void start_jobs(unsigned threads, unsigned n, const char *text, void *(*run)(void *))
+static void start_jobs(unsigned threads, unsigned n, unsigned pause_us, const char *text, void *(*run)(void *))
 {
 	n_jobs = threads < 64 ? threads : 64;
 	for (unsigned i = 0; i < n_jobs; i++) {
-		jobs[i] = (struct job){ .n = n, .text = text };
+		jobs[i] = (struct job){ .n = n, .pause_us = pause_us, .text = text };
 		pthread_create(&jobs[i].thread, NULL, run, &jobs[i]);
 	}
 }
@@ -289,13 +291,13 @@ static unsigned long long obey_threads(const char *verb, char a[3][512])
 {
 	if (!strcmp(verb, "loop")) {
 		looping = 1;
-		start_jobs((unsigned)atoi(a[0]), 0, strdup(a[1]), push_for_ever);
+		start_jobs((unsigned)atoi(a[0]), 0, (unsigned)atoi(a[2]), strdup(a[1]), push_for_ever);
 	} else if (!strcmp(verb, "threads")) {
-		start_jobs((unsigned)atoi(a[0]), (unsigned)atoi(a[1]), a[2], push_many);
+		start_jobs((unsigned)atoi(a[0]), (unsigned)atoi(a[1]), 0, a[2], push_many);
 		finish_jobs();
 	} else if (!strcmp(verb, "fresh")) {
 		for (int i = 0; i < atoi(a[0]); i++) {
-			start_jobs(1, (unsigned)atoi(a[1]), a[2], push_many);
+			start_jobs(1, (unsigned)atoi(a[1]), 0, a[2], push_many);
 			finish_jobs();
 		}
 	} else if (!strcmp(verb, "end")) {

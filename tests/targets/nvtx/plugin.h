@@ -11,7 +11,7 @@ struct plugin {
 	int (*push)(const char *text);
 	int (*pop)(void);
 	void (*mark)(const char *text);
-	void (*take)(void);	  /* as another tool */
+	void (*take)(void);	 /* as another tool */
 	unsigned (*taken)(void); /* pushes that it has seen */
 };
 extern const struct plugin plugin;
