@@ -3,11 +3,11 @@
 _xprobe() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} flags
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "doctor mcp measure validate --help --version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "discover doctor mcp measure validate --help --version" -- "$cur")
 		return
 	fi
 	case $prev in
-	--from|--to|--samples|--duration-ms|--timeout-ms|--max-events|--max-groups|--name|--frequency-hz|--max-samples|--stack-depth|--max-threads|--max-inflight|--min-block-us|--threads|--max-cost|--max-unmatched|--cuda-major)
+	--limit|--from|--to|--samples|--duration-ms|--timeout-ms|--max-events|--max-groups|--name|--frequency-hz|--max-samples|--stack-depth|--max-threads|--max-inflight|--min-block-us|--threads|--max-cost|--max-unmatched|--cuda-major)
 		COMPREPLY=()
 		return
 		;;
@@ -34,6 +34,7 @@ _xprobe() {
 		;;
 	esac
 	case ${COMP_WORDS[1]} in
+	discover) flags="--pid --limit" ;;
 	doctor) flags="" ;;
 	mcp) flags="" ;;
 	measure) flags="--pid --input --spec --from --to --match --samples --duration-ms --timeout-ms --max-events --max-groups --name --aggregate --cpu-sample --syscall-aggregate --triage --frequency-hz --max-samples --stack-depth --max-threads --max-inflight --off-cpu --min-block-us --tree --threads --events-out --format --evidence --agent --max-cost --max-unmatched --cuda-major --records-only --allow-cxx-return" ;;

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # fish completion of xprobe, made from its command tables by `make generate`.
 complete -c xprobe -f
+complete -c xprobe -n __fish_use_subcommand -a discover -d 'processes of a tree that hold a CUDA context'
+complete -c xprobe -n '__fish_seen_subcommand_from discover' -l pid -x -a '(__fish_complete_pids)' -d 'root of the process tree'
+complete -c xprobe -n '__fish_seen_subcommand_from discover' -l limit -x -d 'candidates listed, lowest pids first; 200; 1..65,536'
 complete -c xprobe -n __fish_use_subcommand -a doctor -d 'what works on this machine, tried, and the least change for what does not'
 complete -c xprobe -n __fish_use_subcommand -a mcp -d 'serves these commands to an agent by the Model Context Protocol, on stdin and stdout'
 complete -c xprobe -n __fish_use_subcommand -a measure -d 'triage a process, or measure exact latencies between two of its events'
