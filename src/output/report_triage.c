@@ -10,6 +10,7 @@
 #include "output/report_measurement.h"
 #include "output/report_off_cpu.h"
 #include "output/report_triage_gpu.h"
+#include "output/report_triage_processes.h"
 #include "output/report_triage_sources.h"
 #include "result/triage.h"
 
@@ -30,6 +31,8 @@ static void head(const struct xp_triage *t, struct xp_text *out, bool color)
 		xp_human_text(out, t->name, XP_REPORT_COLUMNS - LABEL - 40);
 	else if (t->target)
 		xp_text_fmt(out, "pid %u", t->target->pid);
+	else
+		xp_text_fmt(out, "%zu processes", t->n_processes);
 	xp_human_tone(out, XP_TONE_PLAIN, color);
 	xp_text_fmt(out, ", window %s, %s\n", xp_human_ns(text, (double)t->window.duration_ns), xp_status_names[t->status]);
 }
@@ -182,6 +185,8 @@ static void finding_lines(const struct xp_triage *t, const struct xp_finding *fi
 	xp_human_tone(out, XP_TONE_PLAIN, color);
 	xp_text_str(out, "  ");
 	xp_human_text(out, finding->subject, 40);
+	if (t->processes)
+		xp_text_fmt(out, " of %u", finding->pid);
 	if (finding->window_share.set) {
 		xp_text_str(out, "  ");
 		xp_human_tone(out, XP_TONE_WARN, color);
@@ -258,6 +263,7 @@ void xp_report_triage(const void *value, struct xp_text *out, bool color)
 	head(t, out, color);
 	findings_section(t, out, color);
 	xp_text_str(out, "\nthe window in numbers\n");
+	xp_report_triage_processes(t, out, color);
 	xp_report_triage_threads(t->summary, t->window.duration_ns, out);
 	xp_report_triage_cgroup(t->summary, out);
 	xp_report_triage_functions(t->summary, out);

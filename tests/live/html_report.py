@@ -274,6 +274,21 @@ def test_gpus_and_several_processes():
         assert page.eval("[...document.querySelectorAll('[id]')].length === new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"), "ids repeat"
 
 
+def test_a_tree_has_a_part_for_each_process():
+    with xp.Target("load", "parent") as target:
+        doc = triage_page(target.pid, "tree", "--tree")
+        for row in doc["processes"]:
+            if row["target"]["pid"] != target.pid:
+                os.kill(row["target"]["pid"], 9)
+    pids = [row["target"]["pid"] for row in doc["processes"]]
+    assert len(pids) == 2 and [process["pid"] for process in data_of(page_of("tree"))["processes"]] == pids, pids
+    with browser.Browser() as page:
+        open_page(page, page_of("tree"))
+        assert page.eval("[...document.querySelectorAll('details.process')].map(e => e.id)") == [f"pid-{pid}" for pid in pids]
+        assert page.eval("document.querySelector('h1').textContent") == "2 processes"
+        assert page.eval("document.querySelectorAll('.missing').length") > 0 and "could not be shown" not in page.eval("document.querySelector('#page').textContent")
+
+
 def test_a_target_that_ends_still_has_its_page():
     path = page_of("gone")
     with xp.Target("load", "exit", 2000) as target:

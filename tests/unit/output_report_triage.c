@@ -165,6 +165,41 @@ static void lines_fit(void **state)
 	assert_null(strstr(text.data, "\xc2\x9b"));
 }
 
+static void processes_have_a_line_each(void **state)
+{
+	struct scene *s = *state;
+	const struct xp_target_id first = { .pid = 4194303 }, second = { .pid = 101 };
+	struct xp_triage_row rows[] = {
+		{ .target = &first,
+		  .executable = "/opt/" LONG,
+		  .status = XP_FAILED,
+		  .summary = &s->summary,
+		  .findings = s->list,
+		  .n_findings = 2 },
+		{ .target = &second, .executable = "", .status = XP_COMPLETED },
+	};
+	const struct xp_odd odd = { .metric = 0, .pid = XP_SOME(101), .value = 0.97, .median = 0.11 };
+	struct xp_triage several = s->triage;
+	xp_auto_builder text = { 0 };
+
+	s->time.on_cpu_ns = 5000 * MS;
+	several.target = NULL;
+	several.name = NULL;
+	several.summary = NULL;
+	several.processes = rows;
+	several.n_processes = 2;
+	several.processes_total = (struct xp_opt_u32)XP_SOME(7);
+	several.odd_one_out = &odd;
+	several.n_odd_one_out = 1;
+	xp_report_triage(&several, &text, false);
+	assert_memory_equal(text.data, "triage     2 processes, window 2.00 s", 37);
+	assert_non_null(strstr(text.data, "processes  2 of 7;"));
+	assert_non_null(strstr(text.data, "   4194303 |####################|   250% cpu  failed   95% cpu_hotspot\n"));
+	assert_non_null(strstr(text.data, "without a name           101 |                    |"));
+	assert_non_null(strstr(text.data, "process 101 differs: on_cpu_share 0.97, median 0.11\n"));
+	assert_non_null(strstr(text.data, " of 0  ####"));
+}
+
 static void the_answer_is_first_and_the_command_last(void **state)
 {
 	struct scene *s = *state;
@@ -213,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(lines_fit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(processes_have_a_line_each, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_answer_is_first_and_the_command_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(colour_only_when_asked_for, set_up, tear_down),
 	};
