@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow because it keeps millions of objects and makes cyclic garbage, so that the collector walks them all again and again."""
+"""Slow because it collects garbage after every small batch, and each time the collector walks all that the program keeps."""
 import gc
 
 
@@ -9,8 +9,8 @@ class Node:
 
 
 kept = [[i] for i in range(400000)]
-gc.set_threshold(700, 2, 2)
 print("ready", flush=True)
 while True:
-    for _ in range(50):
+    for _ in range(500):
         Node()
+    gc.collect()

@@ -53,6 +53,8 @@ bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const
 bool xp_python_is_handler(const struct xp_python *python, const char *symbol, const char *module_path);
 /* True for the interpreter's own call plumbing, which a mixed stack hides, and for what has no name in a stripped interpreter. */
 bool xp_python_is_plumbing(const struct xp_python *python, const char *symbol, const char *module_path);
+/* True for the garbage collector. In a stripped interpreter with markers it is found by its place; symbol may be NULL. */
+bool xp_python_is_collector(const struct xp_python *python, const char *symbol, const char *module_path, struct xp_opt_u64 function_offset);
 /*
  * Frames of a thread that is known not to run (blocked): read from outside, leaf first. The caller checks that the thread did not run
  * meanwhile. sp, its stack pointer, tells whose frames a sub-interpreter's are (up to 3.12); 0: not known. Returns the number of frames, at

@@ -61,14 +61,14 @@ void xp_python_eval_shape(struct xp_elf *elf, struct xp_python_place *place)
 	place->tail_calls = size + parts < LOOP_BYTES_MIN;
 }
 
-static bool is_ours(const struct xp_python *python, const char *module_path)
+bool xp_python_is_its_file(const struct xp_python *python, const char *module_path)
 {
 	return module_path && python->place.path && !strcmp(module_path, python->place.path);
 }
 
 bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const char *module_path, struct xp_opt_u64 function_offset)
 {
-	if (!is_ours(python, module_path))
+	if (!xp_python_is_its_file(python, module_path))
 		return false;
 	if (symbol && !strncmp(symbol, EVAL, strlen(EVAL)))
 		return !symbol[strlen(EVAL)] || symbol[strlen(EVAL)] == '.';
@@ -80,7 +80,8 @@ bool xp_python_is_eval(const struct xp_python *python, const char *symbol, const
 
 bool xp_python_is_handler(const struct xp_python *python, const char *symbol, const char *module_path)
 {
-	return is_ours(python, module_path) && (symbol ? !strncmp(symbol, HANDLER, strlen(HANDLER)) : python->place.tail_calls);
+	return xp_python_is_its_file(python, module_path) &&
+	       (symbol ? !strncmp(symbol, HANDLER, strlen(HANDLER)) : python->place.tail_calls);
 }
 
 /* What leads from one evaluation to the next, and from main to the first; a final * stands for any rest. Sorted. */
@@ -164,7 +165,7 @@ static bool fits(const char *pattern, const char *symbol)
 
 bool xp_python_is_plumbing(const struct xp_python *python, const char *symbol, const char *module_path)
 {
-	if (!is_ours(python, module_path))
+	if (!xp_python_is_its_file(python, module_path))
 		return false;
 	if (!symbol || !strncmp(symbol, HANDLER, strlen(HANDLER)))
 		return true;

@@ -182,6 +182,7 @@ static bool open_place(struct xp_target *target, struct xp_arena *arena, const s
 	place.hex = vaddrs[HEX] ? vaddrs[HEX] + bias : 0;
 	read_release(elf, mapping->path, &place.release);
 	xp_python_eval_shape(elf, &place);
+	xp_python_gc_shape(elf, arena, &place);
 	*ret_place = place;
 	return true;
 }

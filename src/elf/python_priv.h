@@ -15,6 +15,7 @@ enum {
 	XP_PYTHON_THREADS_MAX = 4096,
 	XP_PYTHON_CODES_MAX = 65536,
 	XP_PYTHON_COLD_MAX = 16,
+	XP_PYTHON_COLLECTORS_MAX = 4,
 	XP_PYTHON_CODE_BYTES_MAX = 256, /* head of a code object, as far as it is read */
 	XP_PYTHON_FRAME_BYTES_MAX = 128,
 	XP_PYTHON_SHIM_OWNER = 3, /* first owner byte of a C-stack shim, 3.12 and newer */
@@ -45,6 +46,8 @@ struct xp_python_place {
 	struct xp_python_release release;  /* by file name or text; Py_Version and the debug offsets say it better */
 	uint64_t cold[XP_PYTHON_COLD_MAX]; /* file offsets of the evaluation loop's parts outside its symbol */
 	size_t n_cold;
+	uint64_t collectors[XP_PYTHON_COLLECTORS_MAX]; /* file offsets of the functions around the markers of its garbage collector */
+	size_t n_collectors;
 	bool tail_calls; /* the loop is one function an instruction (3.14) */
 };
 
@@ -75,7 +78,6 @@ struct xp_python_raw {
 /* Whole range or false. */
 bool xp_python_peek(const struct xp_python *python, uint64_t address, void *bytes, size_t size);
 bool xp_python_peek_word(const struct xp_python *python, uint64_t address, uint64_t *ret_word);
-
 /* python_find.c: fills at most `max` places with a runtime, programs first. *ret_named: an interpreter without one (2.7, 3.6). */
 size_t xp_python_find(struct xp_target *target, struct xp_arena *arena, struct xp_python_place *ret_places, size_t max,
 		      struct xp_python_release *ret_named);
@@ -83,14 +85,15 @@ size_t xp_python_find(struct xp_target *target, struct xp_arena *arena, struct x
 bool xp_python_lay_out(struct xp_python *python, const struct xp_python_release *release);
 /* python_find.c, for texts: "3.14.0a3". */
 const char *xp_python_release_text(struct xp_arena *arena, const struct xp_python_release *release);
-/* python_eval.c: how the evaluation loop was compiled. */
+/* How it was compiled: the evaluation loop (python_eval.c), the garbage collector by its markers (python_gc.c). */
 void xp_python_eval_shape(struct xp_elf *elf, struct xp_python_place *place);
+void xp_python_gc_shape(struct xp_elf *elf, struct xp_arena *arena, struct xp_python_place *place);
+bool xp_python_is_its_file(const struct xp_python *python, const char *module_path);
 /* python_check.c: does memory look as the layout says? *ret_running: the runtime has interpreters. False: python->why. */
 bool xp_python_check(struct xp_python *python, bool *ret_running);
 
 /* Bytes from the start of the struct to the last member that is read. */
 uint32_t xp_python_code_bytes(const struct xp_python_objects *objects);
-
 /* python_walk.c */
 uint32_t xp_python_frame_bytes(const struct xp_python_layout *layout);
 uint64_t xp_python_first_frame(const struct xp_python *python, uint64_t tstate);
@@ -101,7 +104,6 @@ bool xp_python_each_thread(const struct xp_python *python, bool (*fn)(uint64_t i
 uint64_t xp_python_thread_state(struct xp_python *python, uint32_t tid, uint64_t sp);
 /* python_code.c: by its type, which is learned from the type's name when the file exports none. */
 bool xp_python_is_code(struct xp_python *python, uint64_t address);
-
 /* python_text.c: a str object as UTF-8, at most max_chars characters, each text once; NULL: it is none. */
 const char *xp_python_text(struct xp_python *python, uint64_t object, size_t max_chars);
 

@@ -170,21 +170,6 @@ static uint32_t frame_number(struct xp_named_stacks *out, const struct xp_frame 
 	return number;
 }
 
-/* Names that CPython's collector has had; `collect` lost its suffix such as ".constprop.0". */
-static bool is_collector(const struct xp_symbolized *symbol)
-{
-	static const char *const names[] = { "gc_collect_main", "gc_collect_region", "gc_collect_young",     "gc_collect_increment",
-					     "gc_collect_full", "collect",	     "collect_with_callback" };
-
-	if (!symbol->symbol || !symbol->module_path || !strstr(symbol->module_path, "python"))
-		return false;
-	size_t len = strcspn(symbol->symbol, ".");
-	for (size_t i = 0; i < XP_LEN(names); i++)
-		if (strlen(names[i]) == len && !strncmp(names[i], symbol->symbol, len))
-			return true;
-	return false;
-}
-
 /* "__x64_sys_newfstat" -> "fstat": the call that a kernel function implements. */
 static const char *call_of(const char *symbol)
 {
@@ -303,8 +288,11 @@ static int name_all(struct naming *n, struct xp_err *reterr)
 	const struct xp_raw_stacks *raw = n->raw;
 
 	for (size_t i = 0; i < raw->n_addresses; i++) {
-		n->collector[i] = is_collector(&n->symbols[i]);
-		n->cuda[i] = xp_cuda_call_of(n->symbols[i].symbol);
+		const struct xp_symbolized *symbol = &n->symbols[i];
+
+		n->collector[i] =
+			raw->python && xp_python_is_collector(raw->python, symbol->symbol, symbol->module_path, symbol->function_offset);
+		n->cuda[i] = xp_cuda_call_of(symbol->symbol);
 	}
 	n->out->stacks = calloc(raw->n_stacks + 1, sizeof(*n->out->stacks));
 	if (!n->out->stacks)

@@ -7,6 +7,7 @@ the fsync writer, which hardly runs, gets a CPU at once.
 import json
 import os
 import pathlib
+import subprocess
 import time
 
 import xp
@@ -130,6 +131,19 @@ def test_failing_calls():
     found = finding(doc, "syscall_errors", "openat")
     assert found["evidence"]["errors"] == found["evidence"]["count"], found
     assert found["evidence"]["most_frequent_errno"] == "ENOENT", found
+
+
+def test_the_collector_of_a_stripped_interpreter_is_known_by_its_markers():
+    """The collector of such a Python has no name, and its markers sit in a part that the compiler moved away from it."""
+    python = "/usr/bin/python3"
+    notes = subprocess.run(["readelf", "-n", python], capture_output=True, text=True, check=False).stdout
+    if "gc__start" not in notes:
+        raise xp.Skip(f"{python} has no markers")
+    with xp.Target(python, xp.SOURCE / "bench/slow/python_gc.py") as target:
+        doc = triage(target.pid)
+    found = finding(doc, "python_gc", "python3")
+    assert found["evidence"]["collector_samples"] >= 0.5 * found["evidence"]["samples"] > 0, found
+    assert found["next"]["spec"]["start_selector"] == "python:gc_start"
 
 
 def test_short_lived_threads_are_accounted():
