@@ -112,7 +112,6 @@ static inline uint64_t xp_python_code_of(const struct xp_rec_python_frame *frame
 {
 	return XP_PYTHON_CODE(frame->code);
 }
-
 static inline bool xp_python_is_shim(const struct xp_python *python, const struct xp_rec_python_frame *frame)
 {
 	return python->layout.version >= 0x030c && XP_PYTHON_OWNER(frame->code) >= XP_PYTHON_SHIM_OWNER;
