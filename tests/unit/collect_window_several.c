@@ -2,6 +2,8 @@
 /* One window for two processes: one that ends does not end the other, costs and forks are told apart, limits are kept for each. */
 #include "../lib/window.c"
 
+#include <sys/prctl.h>
+
 struct pair {
 	struct setup s;
 	pid_t pids[2];
@@ -14,6 +16,7 @@ static pid_t sleeper(void)
 
 	assert_true(pid >= 0);
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test must not leave it behind */
 		for (;;)
 			pause();
 	}
@@ -26,6 +29,7 @@ static pid_t spinner(void)
 
 	assert_true(pid >= 0);
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (volatile unsigned long n = 0;; n++)
 			;
 	}
