@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "engine/nvml_status.h"
 #include "output/human.h"
 #include "result/discovery.h"
 

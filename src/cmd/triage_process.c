@@ -2,14 +2,18 @@
 /* Sources of the processes of a triage, from opening to the values that rules use. In: targets. Out: collectors, inputs. No state. */
 #include "cmd/triage_mode.h"
 
+#include <assert.h>
+
 #include "inventory/thread_filter.h"
 
 /*
- * cgroup first and threads late: the end readings of many threads take longest. The agent comes when all else is ready, and its lease asks
- * for being armed last.
+ * NVML first: its child is forked before there is anything of BPF to inherit, and initialises while the others get ready. cgroup early and
+ * threads late: the end readings of many threads take longest. The agent comes when all else is ready, and its lease asks for being armed
+ * last.
  */
-static const enum xp_source_id arm_order[] = { XP_SOURCE_CGROUP,  XP_SOURCE_SYSCALLS,	  XP_SOURCE_CPU_SAMPLES, XP_SOURCE_OFF_CPU,
-					       XP_SOURCE_THREADS, XP_SOURCE_CUDA_KERNELS, XP_SOURCE_CUDA_COPIES };
+static const enum xp_source_id arm_order[] = { XP_SOURCE_GPU,	  XP_SOURCE_CGROUP,  XP_SOURCE_SYSCALLS,     XP_SOURCE_CPU_SAMPLES,
+					       XP_SOURCE_OFF_CPU, XP_SOURCE_THREADS, XP_SOURCE_CUDA_KERNELS, XP_SOURCE_CUDA_COPIES };
+static_assert(XP_LEN(arm_order) == XP_SOURCE_COUNT, "every source is armed");
 
 /* Why a source is not there; for a missing right with the smallest change that brings it. */
 static struct xp_triage_source refused(const struct xp_triage_run *run, enum xp_source_id id, const struct xp_err *err)
@@ -30,14 +34,16 @@ static int open_source(struct xp_triage_run *run, struct xp_triage_process *proc
 {
 	const struct xp_inventory_kind *kind = xp_triage_inventory(id);
 	struct xp_triage_part *part = &process->parts[process->n];
-	struct xp_inventory_request request = run->request;
+	/* Inventories keep it until they are freed. */
+	struct xp_inventory_request *request = xp_arena_new_of(run->session->arena, struct xp_inventory_request);
 	xp_auto_err err = { 0 };
 
 	if (!kind || (xp_triage_feeds[id].cuda && !process->cuda_wanted))
 		return 0;
+	*request = run->request;
 	if (process->cuda_wanted)
-		request.cuda = &process->cuda;
-	if (!kind->open(&request, process->target, run->session->arena, &part->state, &err)) {
+		request->cuda = &process->cuda;
+	if (!kind->open(request, process->target, run->session->arena, &part->state, &err)) {
 		part->kind = kind;
 		part->id = id;
 		part->collector = &run->collectors[run->n_collectors++];

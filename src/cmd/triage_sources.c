@@ -7,6 +7,7 @@
 
 #include "inventory/cpu_samples.h"
 #include "inventory/gpu_activity.h"
+#include "inventory/gpu_health.h"
 #include "inventory/off_cpu.h"
 #include "inventory/syscalls.h"
 
@@ -78,6 +79,21 @@ static void head_syscalls(void *value, const struct xp_document *head)
 	syscalls->head = *head;
 }
 
+static bool take_gpu(void *value, struct xp_triage_input *input, struct xp_triage_source *source, struct xp_arena *arena)
+{
+	const struct xp_gpu_health *gpu = value;
+
+	for (size_t i = 0; i < gpu->n_devices && !source->detail; i++)
+		if (gpu->devices[i].note)
+			source->detail = xp_arena_fmt(arena, "GPU %u: %s", gpu->devices[i].index, gpu->devices[i].note);
+	if (gpu->readings_missed && !source->detail)
+		source->detail = xp_arena_fmt(arena, "the driver was too slow for %u of the readings", gpu->readings_missed);
+	if (!gpu->use_known && !source->detail)
+		source->detail = "which GPUs the target uses is not known: all are listed";
+	input->gpu = gpu;
+	return true;
+}
+
 static bool take_cuda(const struct xp_gpu_activity *activity, const struct xp_gpu_activity **ret_input, struct xp_triage_source *source)
 {
 	source->issues = activity->quality.issues;
@@ -126,7 +142,7 @@ const struct xp_triage_feed xp_triage_feeds[XP_SOURCE_COUNT] = {
 		.head = head_syscalls,
 	},
 	[XP_SOURCE_GPU] = {
-		.artifact = "gpu.json", .feature = XP_FEATURE_NVML, .absent = "this build does not read NVML",
+		.inventory = "gpu_health", .artifact = "gpu.json", .feature = XP_FEATURE_NVML, .take = take_gpu,
 	},
 	[XP_SOURCE_CUDA_KERNELS] = {
 		.inventory = "cuda_kernels", .artifact = "cuda-kernels.json", .feature = XP_FEATURE_CUPTI_AGENT, .take = take_cuda_kernels,

@@ -7,6 +7,7 @@
 #include "cmd/triage_targets.h"
 #include "cmd/validate.h"
 #include "result/triage_validation.h"
+#include "target/gpu_files.h"
 
 static void report(const void *value, struct xp_text *out, bool color)
 {
@@ -28,6 +29,19 @@ static void report(const void *value, struct xp_text *out, bool color)
 	}
 }
 
+/* As the inventory would: no library says more than no CUDA in the target. */
+static void check_gpu(const struct xp_target *target, struct xp_triage_check *check)
+{
+	const char *call = check->feature->call;
+	struct xp_gpu_files files;
+
+	xp_gpu_files_read(target, &files);
+	if (check->status == XP_SOURCE_UNAVAILABLE && call && !strcmp(call, "dlopen"))
+		check->reason = XP_REASON_ABSENT;
+	else if (!files.libcuda && !files.device)
+		*check = (struct xp_triage_check){ check->name, XP_SOURCE_UNAVAILABLE, XP_REASON_NOT_CUDA, NULL };
+}
+
 static struct xp_triage_check *check_sources(const struct xp_target *target, struct xp_arena *arena)
 {
 	struct xp_triage_check *checks = xp_arena_array(arena, struct xp_triage_check, XP_SOURCE_COUNT);
@@ -43,6 +57,8 @@ static struct xp_triage_check *check_sources(const struct xp_target *target, str
 		}
 		xp_feature_try(xp_triage_feeds[id].feature, arena, feature);
 		checks[id] = xp_triage_check_of(id, feature);
+		if (id == XP_SOURCE_GPU)
+			check_gpu(target, &checks[id]);
 	}
 	return checks;
 }

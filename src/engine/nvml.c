@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The asking side of NVML. In: requests. Out: lists and readings, or the fault that the child met. State: struct xp_nvml. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/child.h"
 #include "base/worker.h"
 #include "engine/engine.h"
 #include "engine/nvml_priv.h"
 
+enum { PRESENT_MS = 2000 };
 enum request_kind { ASK_LIST, ASK_READING, ASK_FULL_READING };
-
-struct xp_nvml {
-	struct xp_worker *worker;
-};
 
 /* Every reply begins with the fault of NVML as a whole; kind XP_NVML_OK: `what` follows. */
 struct reply {
@@ -22,6 +21,11 @@ struct reply {
 		struct xp_nvml_list list;
 		struct xp_nvml_readings readings;
 	} what;
+};
+
+struct xp_nvml {
+	struct xp_worker *worker;
+	struct reply reply; /* the last one */
 };
 
 /* ---- in the child ---- */
@@ -80,6 +84,23 @@ static ssize_t answer(void *context, const struct xp_worker_request *request, vo
 
 static const struct xp_worker_job job = { .begin = begin, .answer = answer, .reply_size = sizeof(struct reply) };
 
+static ssize_t look_for_library(void *arg, char *reply, size_t size)
+{
+	reply[0] = dlopen(XP_NVML_LIBRARY, RTLD_LAZY | RTLD_LOCAL) != NULL;
+	return 1;
+}
+
+bool xp_nvml_present(struct xp_nvml_fault *ret_fault)
+{
+	char found = 0;
+	ssize_t len = xp_child_call(look_for_library, NULL, PRESENT_MS, &found, sizeof(found));
+
+	if (len == 1 && found)
+		return true;
+	xp_nvml_set_fault(ret_fault, len == 1 ? XP_NVML_NO_LIBRARY : len == -ETIME ? XP_NVML_HUNG : XP_NVML_CRASHED, 0, "dlopen");
+	return false;
+}
+
 int xp_nvml_start(struct xp_nvml **ret_nvml, struct xp_err *reterr)
 {
 	xp_auto(xp_nvml_stop) struct xp_nvml *nvml = calloc(1, sizeof(*nvml));
@@ -108,34 +129,33 @@ static bool fail(struct xp_nvml_fault *ret_fault, enum xp_nvml_fault_kind kind)
 }
 
 /* The oldest reply that is out. `kind` of *ret_fault: XP_NVML_OK when it came whole. */
-static ssize_t take(struct xp_nvml *nvml, unsigned timeout_ms, struct reply *reply, struct xp_nvml_fault *ret_fault)
+static ssize_t take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_fault *ret_fault)
 {
-	ssize_t len = xp_worker_take(nvml->worker, timeout_ms, reply, sizeof(*reply));
+	ssize_t len = xp_worker_take(nvml->worker, timeout_ms, &nvml->reply, sizeof(nvml->reply));
 
 	if (len == -ETIME)
 		fail(ret_fault, XP_NVML_HUNG);
 	else if (len < 0)
 		fail(ret_fault, XP_NVML_CRASHED);
 	else
-		*ret_fault = reply->fault;
+		*ret_fault = nvml->reply.fault;
 	return len;
 }
 
 bool xp_nvml_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault)
 {
 	struct xp_worker_request request = { .kind = ASK_LIST };
-	xp_auto(xp_free) void *room = calloc(1, sizeof(struct reply));
-	struct reply *reply = room;
 	struct xp_nvml_fault fault;
 
-	if (!reply || !xp_worker_ask(nvml->worker, &request))
+	if (!xp_worker_ask(nvml->worker, &request))
 		return fail(ret_fault, XP_NVML_CRASHED);
-	take(nvml, timeout_ms, reply, &fault);
+	take(nvml, timeout_ms, &fault);
 	if (fault.kind) {
 		*ret_fault = fault;
 		return false;
 	}
-	*ret_list = reply->what.list;
+	const struct xp_nvml_list *list = &nvml->reply.what.list;
+	memcpy(ret_list, list, offsetof(struct xp_nvml_list, processes) + list->n_processes * sizeof(list->processes[0]));
 	return true;
 }
 
@@ -148,84 +168,26 @@ bool xp_nvml_ask(struct xp_nvml *nvml, uint64_t devices, bool full)
 
 int xp_nvml_take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_readings *ret_readings, struct xp_nvml_fault *ret_fault)
 {
-	xp_auto(xp_free) void *room = malloc(sizeof(struct reply));
-	struct reply *reply = room;
 	struct xp_nvml_fault fault;
 
-	if (!reply) {
-		fail(ret_fault, XP_NVML_CRASHED);
-		return -1;
-	}
-	ssize_t len = take(nvml, timeout_ms, reply, &fault);
+	/* Nothing would ever come. */
+	if (!xp_nvml_waiting(nvml))
+		return 0;
+	ssize_t len = take(nvml, timeout_ms, &fault);
 	if (len == -ETIME && !timeout_ms)
 		return 0;
 	if (fault.kind) {
 		*ret_fault = fault;
 		return -1;
 	}
-	*ret_readings = reply->what.readings;
+	const struct xp_nvml_readings *readings = &nvml->reply.what.readings;
+	memcpy(ret_readings, readings, offsetof(struct xp_nvml_readings, at) + readings->n * sizeof(readings->at[0]));
 	return 1;
 }
 
 unsigned xp_nvml_waiting(const struct xp_nvml *nvml)
 {
 	return xp_worker_waiting(nvml->worker);
-}
-
-static const char *status_text(int status)
-{
-	static const struct {
-		int status;
-		const char *text;
-	} rows[] = {
-		{ NV_UNINITIALIZED, "not initialised" },
-		{ NV_NOT_SUPPORTED, "not supported" },
-		{ NV_NO_PERMISSION, "no permission" },
-		{ NV_INSUFFICIENT_SIZE, "more entries than room" },
-		{ NV_DRIVER_NOT_LOADED, "the driver is not loaded" },
-		{ NV_TIMEOUT, "the driver timed out" },
-		{ NV_GPU_IS_LOST, "the GPU is lost" },
-		{ NV_RESET_REQUIRED, "the GPU needs a reset" },
-		{ NV_OPERATING_SYSTEM, "blocked by the operating system" },
-		{ 18, "library and kernel module are of different versions" },
-	};
-
-	for (size_t i = 0; i < XP_LEN(rows); i++)
-		if (rows[i].status == status)
-			return rows[i].text;
-	return "see nvmlReturn_t";
-}
-
-int xp_nvml_fail(const struct xp_nvml_fault *fault, enum xp_err_code code, struct xp_err *reterr)
-{
-	xp_fail_call(reterr, code, 0, fault->call, XP_NVML_LIBRARY);
-	switch ((enum xp_nvml_fault_kind)fault->kind) {
-	case XP_NVML_NO_LIBRARY:
-		xp_err_say(reterr, XP_NVML_LIBRARY " not found");
-		xp_err_hint(reterr,
-			    "install the NVIDIA driver; in a container, start it with the NVIDIA runtime and the utility capability");
-		break;
-	case XP_NVML_NO_SYMBOL:
-		xp_err_say(reterr, XP_NVML_LIBRARY " has no %s", fault->call);
-		break;
-	case XP_NVML_STATUS:
-		xp_err_say(reterr, "%s gave status %d: %s", fault->call, fault->status, status_text(fault->status));
-		snprintf(reterr->errno_text, sizeof(reterr->errno_text), "%d", fault->status);
-		break;
-	case XP_NVML_HUNG:
-		xp_err_say(reterr, XP_NVML_LIBRARY " did not answer in time and was cut off");
-		break;
-	case XP_NVML_CRASHED:
-		xp_err_say(reterr, XP_NVML_LIBRARY " crashed the process that asked it");
-		break;
-	case XP_NVML_NONSENSE:
-		xp_err_say(reterr, "%s of " XP_NVML_LIBRARY " answered what cannot be", fault->call);
-		break;
-	case XP_NVML_OK:
-		xp_err_say(reterr, XP_NVML_LIBRARY " answered");
-		break;
-	}
-	return -(int)code;
 }
 
 static const char *const sources[] = { "nvml", NULL };

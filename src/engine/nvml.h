@@ -93,6 +93,8 @@ struct xp_nvml_readings {
 
 struct xp_nvml;
 
+/* Can the library be loaded? Nothing is initialised. False: *ret_fault says why not. */
+bool xp_nvml_present(struct xp_nvml_fault *ret_fault);
 /* Starts the child, which loads and initialises NVML; does not wait for it. Errors: of fork and pipe only. Returns owned. */
 int xp_nvml_start(struct xp_nvml **ret_nvml, struct xp_err *reterr);
 /* Kills the child. Accepts NULL. */
@@ -107,8 +109,5 @@ bool xp_nvml_ask(struct xp_nvml *nvml, uint64_t devices, bool full);
 int xp_nvml_take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_readings *ret_readings, struct xp_nvml_fault *ret_fault);
 /* Readings asked for and not taken yet. */
 unsigned xp_nvml_waiting(const struct xp_nvml *nvml);
-
-/* Contract 1.4: call, NVML's status as text, and the sentence; `code` decides. Returns -code. */
-int xp_nvml_fail(const struct xp_nvml_fault *fault, enum xp_err_code code, struct xp_err *reterr);
 
 #endif

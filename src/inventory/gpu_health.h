@@ -43,6 +43,7 @@ struct xp_gpu_device {
 	const char *const *mig_uuids; /* instances that the target uses */
 	size_t n_mig_uuids;
 	struct xp_opt_u64 process_memory; /* the target's own */
+	bool lost;			  /* it answered, then stopped to */
 	const char *note;		  /* what could not be read, NULL: nothing */
 };
 

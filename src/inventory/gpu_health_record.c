@@ -55,6 +55,7 @@ static const struct xp_field device_fields[] = {
 	XP_FIELD_LIST(xp_gpu_device, clock_events, &event_record, "every reason that the driver tells"),
 	XP_FIELD(xp_gpu_device, ecc_uncorrected_new, OPT_U64, "uncorrected errors in the window"),
 	XP_FIELD_STRS(xp_gpu_device, mig_uuids, "instances that the target uses"),
+	XP_FIELD(xp_gpu_device, lost, BOOL, "it answered, then stopped to"),
 	XP_FIELD(xp_gpu_device, note, STR, "what could not be read", .flags = XP_NULLABLE),
 };
 static const struct xp_record device_record = XP_RECORD("GpuDevice", xp_gpu_device, device_fields, "one GPU in the window");

@@ -9,6 +9,7 @@
 #include "output/human.h"
 #include "output/report_measurement.h"
 #include "output/report_off_cpu.h"
+#include "output/report_gpu_health.h"
 #include "output/report_triage_gpu.h"
 #include "output/report_triage_processes.h"
 #include "output/report_triage_sources.h"
@@ -269,6 +270,7 @@ void xp_report_triage(const void *value, struct xp_text *out, bool color)
 	xp_report_triage_functions(t->summary, out);
 	xp_report_triage_off_cpu(t->summary ? t->summary->off_cpu : NULL, out);
 	xp_report_triage_syscalls(t->summary, out);
+	xp_report_gpu_health(t->summary ? t->summary->gpu : NULL, out);
 	xp_report_triage_kernels(t->summary ? t->summary->cuda_kernels : NULL, out);
 	xp_report_triage_copies(t->summary ? t->summary->cuda_copies : NULL, out);
 	tail(t, out, color);

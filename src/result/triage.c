@@ -157,6 +157,10 @@ static struct xp_triage_summary *summarize(const struct xp_triage_input *input, 
 		summary->cpu_samples = summarize_cpu(input->cpu, arena);
 	if (input->off_cpu && xp_input_has(input, XP_SOURCE_OFF_CPU))
 		summary->off_cpu = summarize_off_cpu(input->off_cpu, arena);
+	if (input->gpu && xp_input_has(input, XP_SOURCE_GPU)) {
+		summary->gpu = xp_arena_new_of(arena, struct xp_gpu_health);
+		*summary->gpu = *input->gpu;
+	}
 	if (input->syscalls && xp_input_has(input, XP_SOURCE_SYSCALLS))
 		summary->syscalls = summarize_syscalls(input->syscalls, arena);
 	summary->cuda_kernels = xp_triage_sum_kernels(input, arena);

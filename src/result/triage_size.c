@@ -24,7 +24,8 @@ static bool cut_summary(const struct xp_triage_summary *summary, size_t floor)
 
 	return (threads && (cut(&threads->n_groups, floor) || cut(&threads->n_top, floor))) || (syscalls && cut(&syscalls->n_top, floor)) ||
 	       (cpu && cut(&cpu->n_top, floor)) || (off_cpu && cut(&off_cpu->n_top, floor / 2)) ||
-	       (kernels && cut(&kernels->n_top, floor)) || (copies && cut(&copies->n_groups, floor));
+	       (kernels && cut(&kernels->n_top, floor)) || (copies && cut(&copies->n_groups, floor)) ||
+	       (summary && summary->gpu && cut(&summary->gpu->n_devices, floor));
 }
 
 static bool cut_findings(size_t *n, size_t floor)

@@ -66,6 +66,17 @@ static uint64_t time_in_calls(const struct xp_syscall_view *view, uint32_t tid)
 	return ns;
 }
 
+/* Of all devices and reasons. */
+static uint64_t longest_limit(const struct xp_gpu_health *gpu)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < gpu->n_devices; i++)
+		for (size_t k = 0; k < gpu->devices[i].n_clock_events; k++)
+			ns = gpu->devices[i].clock_events[k].ns > ns ? gpu->devices[i].clock_events[k].ns : ns;
+	return ns;
+}
+
 struct xp_metrics xp_metrics_of(const struct xp_triage_input *input)
 {
 	struct xp_metrics metrics = { .pid = input->target.pid };
@@ -79,6 +90,8 @@ struct xp_metrics xp_metrics_of(const struct xp_triage_input *input)
 		metrics.v[XP_METRIC_THROTTLED_SHARE] = some(xp_input_share(input, xp_input_throttled_ns(input)));
 	if (busiest && input->syscalls)
 		metrics.v[XP_METRIC_SYSCALL_SHARE] = some(xp_input_share(input, time_in_calls(input->syscalls, busiest->tid)));
+	if (input->gpu)
+		metrics.v[XP_METRIC_CLOCK_LIMITED_SHARE] = some(xp_input_share(input, longest_limit(input->gpu)));
 	return metrics;
 }
 

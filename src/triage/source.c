@@ -75,6 +75,8 @@ static enum xp_source_reason reason_of(const struct xp_err *err)
 		{ XP_E_UNSUPPORTED_CUDA_VERSION, XP_REASON_UNSUPPORTED },
 	};
 
+	if (err->code == XP_E_CUDA_CONTEXT_NOT_FOUND && err->sys_errno == ENOENT)
+		return XP_REASON_NOT_CUDA;
 	if (err->code == XP_E_UNSUPPORTED_TARGET)
 		return err->sys_errno == ENOENT ? XP_REASON_ABSENT : XP_REASON_UNSUPPORTED;
 	for (size_t i = 0; i < XP_LEN(rows); i++)
