@@ -134,6 +134,17 @@ static void count_call(struct xp_cpu_thread *thread, const char *name, uint64_t 
 
 enum { MAX_CUDA_CALLS = 16 };
 
+static const struct xp_frame *python_line(const struct xp_named_stacks *named, const struct xp_named_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->n; i++) {
+		const struct xp_frame *frame = named->frames[named->words[stack->first + i]];
+
+		if (frame->kind == XP_FRAME_PYTHON)
+			return frame;
+	}
+	return NULL;
+}
+
 static void count_cuda(struct xp_cpu_thread *thread, const struct xp_named_stacks *named, const struct xp_named_stack *stack,
 		       uint64_t samples, struct xp_arena *arena)
 {
@@ -150,8 +161,9 @@ static void count_cuda(struct xp_cpu_thread *thread, const struct xp_named_stack
 		use->of_stack = samples;
 		use->frames = xp_named_stack_frames(named, stack, arena);
 		use->n_frames = stack->n;
+		use->line = python_line(named, stack);
 	}
-	for (; use > uses && use->amount > use[-1].amount; use--) {
+	for (; use > uses && use->amount > use[-1].amount; use--) { /* every call is one entry, wherever it is now */
 		struct xp_cuda_use swap = *use;
 
 		*use = use[-1];
@@ -166,6 +178,25 @@ static int busiest_first(const void *a, const void *b)
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* The Python line of the largest stack of each use, and what all stacks below that line took. */
+static void count_lines(const struct xp_cpu_sum *sum, const struct xp_named_stacks *named, struct xp_cpu_thread *threads,
+			const struct xp_map *thread_of)
+{
+	for (size_t i = 0; i < sum->n_cells; i++) {
+		const struct xp_cpu_cell *cell = &sum->cells[i];
+		const struct xp_named_stack *stack = &named->stacks[cell->stack];
+		const uint64_t *at = stack->cuda_call ? xp_map_find(thread_of, sum->threads[cell->thread].tid, NULL, NULL) : NULL;
+		const struct xp_frame *line = at ? python_line(named, stack) : NULL;
+
+		for (size_t c = 0; line && c < threads[*at].n_cuda; c++) {
+			struct xp_cuda_use *use = (struct xp_cuda_use *)&threads[*at].cuda[c];
+
+			if (use->call == stack->cuda_call && use->line == line)
+				use->of_line += cell->samples;
+		}
+	}
 }
 
 void xp_cpu_by_thread(const struct xp_cpu_sum *sum, const struct xp_named_stacks *named, struct xp_arena *arena, struct xp_cpu_samples *out)
@@ -199,6 +230,7 @@ void xp_cpu_by_thread(const struct xp_cpu_sum *sum, const struct xp_named_stacks
 		if (stack->kernel_call)
 			count_call(&threads[*at], stack->kernel_call, cell->samples, arena);
 	}
+	count_lines(sum, named, threads, &thread_of);
 	xp_map_done(&thread_of);
 	if (n)
 		qsort(threads, n, sizeof(*threads), busiest_first);

@@ -32,7 +32,9 @@ struct xp_cuda_use {
 	uint64_t amount;		      /* samples, or ns of blocks */
 	const struct xp_frame *const *frames; /* leaf first: the stack that took most of it */
 	size_t n_frames;
-	uint64_t of_stack; /* what that stack took */
+	uint64_t of_stack;	     /* what that stack took */
+	const struct xp_frame *line; /* its innermost Python frame; NULL: none */
+	uint64_t of_line;	     /* what all stacks with that one took */
 };
 
 /* Adds to the entry of (tid, call) in uses[0 .. *n), or makes it; there is room for one more. */

@@ -149,6 +149,10 @@ static void add_cuda(struct building *b, struct xp_off_cpu_use *use, uint64_t ns
 		return;
 	cuda->of_stack = ns;
 	cuda->frames = group->frames;
+	cuda->line = NULL;
+	for (size_t i = group->n_frames; i-- > 0;)
+		cuda->line = group->frames[i]->kind == XP_FRAME_PYTHON ? group->frames[i] : cuda->line;
+	cuda->of_line = ns;
 	cuda->n_frames = group->n_frames;
 }
 

@@ -39,6 +39,7 @@ struct xp_finding {
 	const uint32_t *tids; /* further ones that it explains */
 	size_t n_tids;
 	const char *call;	 /* syscall, copy direction or kernel that it is a consequence of; NULL: none */
+	bool condition;		 /* a thread that waits to be told to go on; gpu_wait: what tells it to is a busy device */
 	bool in_copy, in_launch; /* most of what it counts lies under CUDA calls that copy, that launch */
 	bool fallback;		 /* kept only when no other finding is above 0.20 */
 	bool taken;		 /* absorbed by another one */

@@ -76,8 +76,17 @@ static struct wait longest_wait(const struct xp_triage_input *input, const struc
 
 static json_t *evidence_of(const struct wait *wait, const struct xp_gpu_load *device, struct xp_arena *arena)
 {
-	struct xp_off_cpu_group stack = { .frames = wait->use->frames, .n_frames = wait->use->n_frames, .total_ns = wait->use->of_stack };
+	const struct xp_cuda_use *use = wait->use;
+	struct xp_off_cpu_group stack = { .frames = use->frames, .n_frames = use->n_frames, .total_ns = use->of_line };
 	json_t *evidence = json_object();
+
+	/* What the driver does below the call tells nobody anything. */
+	for (size_t i = 0; i < use->n_frames; i++) {
+		if (xp_cuda_call_of(use->frames[i]->symbol) != use->call)
+			continue;
+		stack.frames = use->frames + i;
+		stack.n_frames = use->n_frames - i;
+	}
 
 	json_object_set_new(evidence, "tid", xp_json_count(wait->tid));
 	json_object_set_new(evidence, "thread_name", wait->thread_name ? xp_json_text(wait->thread_name) : json_null());
@@ -87,7 +96,7 @@ static json_t *evidence_of(const struct wait *wait, const struct xp_gpu_load *de
 	json_object_set_new(evidence, "blocked_ns", xp_json_count(wait->blocked_ns));
 	json_object_set_new(evidence, "busy_share", device ? json_real(device->busy) : json_null());
 	json_object_set_new(evidence, "stack", xp_blocked_stack_json(&stack, arena));
-	json_object_set_new(evidence, "python_line", xp_blocked_python_line(&stack, wait->use->amount));
+	json_object_set_new(evidence, "python_line", xp_blocked_python_line(&stack, use->amount));
 	return evidence;
 }
 
@@ -150,6 +159,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	finding->confidence = wait.samples ? XP_ESTIMATED : XP_MEASURED;
 	if (wait.samples && !wait.blocked_ns)
 		finding->window_share_interval_95 = xp_cpu_interval(input, wait.samples);
+	finding->condition = device && device->busy >= DEVICE_BUSY;
 	finding->in_launch = waiting.kinds[XP_CUDA_LAUNCH];
 	finding->in_copy = wait.use->call->kind == XP_CUDA_COPY || (strstr(wait.use->call->name, "Memcpy") && waiting.kinds[XP_CUDA_COPY]);
 	xp_finding_say(out, finding, "thread %s waited for the GPU for about %.0f ms of %.0f ms, mostly in %s",
@@ -159,7 +169,10 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	propose(input, &wait, device, finding, out);
 }
 
-static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { "cpu_hotspot", XP_TAKE_IN_LAUNCH }, { NULL } };
+static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD },
+					{ "cpu_hotspot", XP_TAKE_IN_LAUNCH },
+					{ "syscall_blocked", XP_TAKE_CONDITION },
+					{ NULL } };
 
 /* Either of its sources will do, so neither is needed. Before gpu_kernel, which may take it with what it took. */
 const struct xp_rule xp_rule_gpu_wait = {

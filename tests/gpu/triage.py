@@ -208,9 +208,9 @@ def devices_mapped(pid):
 
 def test_no_context_is_seen_from_outside():
     """libcuda alone: nothing is done to the process. What the two other states show is printed."""
-    program("slow")
+    program("tiny")
     with xp.Target(shutil.which("python3"), "-c", NO_CONTEXT, "init") as target:
-        print("    device mappings after cuInit:", devices_mapped(target.pid), "with a context:", devices_mapped(programs["slow"].pid))
+        print("    device mappings after cuInit:", devices_mapped(target.pid), "with a context:", devices_mapped(programs["tiny"].pid))
     with xp.Target(shutil.which("python3"), "-c", NO_CONTEXT, "map") as target:
         print("    with libcuda alone:", devices_mapped(target.pid))
         run = xp.run("measure", "--pid", target.pid, "--triage", "--duration-ms", "200", exit=0)
