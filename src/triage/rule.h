@@ -6,10 +6,17 @@
 #include "triage/finding.h"
 #include "triage/input.h"
 
-/* Contract 14.1a: findings of `code` that this rule's finding makes redundant. */
-/* SAME_CALL: the other finding is a consequence of what the taker is about. IN_COPY, IN_LAUNCH: it counts time under such CUDA calls;
- * in the latter case the taker must be about launches as well. */
-enum xp_take_scope { XP_TAKE_ANY, XP_TAKE_SAME_THREAD, XP_TAKE_SAME_SUBJECT, XP_TAKE_SAME_CALL, XP_TAKE_IN_COPY, XP_TAKE_IN_LAUNCH };
+/* Contract 14.1a: when a finding of another code tells of what this rule's finding says better. */
+enum xp_take_scope {
+	XP_TAKE_ANY,
+	XP_TAKE_SAME_THREAD,
+	XP_TAKE_SAME_SUBJECT,
+	XP_TAKE_SAME_CALL, /* it is a consequence of what the taker is about */
+	XP_TAKE_IN_COPY,   /* it counts time under CUDA calls that copy */
+	XP_TAKE_IN_LAUNCH, /* under calls that launch, and so does the taker */
+	XP_TAKE_CONDITION  /* it waits for another thread, and the taker says that the threads wait for a device */
+};
+/* Findings of `code` that this rule's finding makes redundant. */
 struct xp_take {
 	const char *code;
 	enum xp_take_scope scope;

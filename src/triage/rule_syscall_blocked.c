@@ -5,7 +5,7 @@
 #include "triage/blocked.h"
 #include "triage/rule.h"
 
-enum { MAX_CALLS = 3 };
+enum { MAX_CALLS = 3, LEAF_FRAMES = 6 };
 #define LEAST_SHARE 0.05
 #define POOL_CPU_SHARE 0.05 /* a thread below it that waits for work is a pool thread */
 
@@ -84,6 +84,20 @@ static unsigned collect(const struct xp_triage_input *input, struct candidate *r
 	return n;
 }
 
+/* Below a condition variable: a worker that has nothing to do, not one that fights for a lock. */
+static bool waits_for_condition(const struct xp_off_cpu_group *group)
+{
+	for (size_t i = 0; group && i < group->n_frames && i < LEAF_FRAMES; i++) {
+		const char *symbol = group->frames[i]->symbol;
+
+		while (symbol && *symbol == '_')
+			symbol++;
+		if (symbol && !strncmp(symbol, "pthread_cond_", strlen("pthread_cond_")))
+			return true;
+	}
+	return false;
+}
+
 static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, const char *name)
 {
 	for (size_t i = 0; i < view->n_sums; i++)
@@ -117,6 +131,7 @@ static void tell(const struct xp_triage_input *input, const struct candidate *ro
 
 	finding->tid = row->use->tid;
 	finding->fallback = row->waiting;
+	finding->condition = waits_for_condition(blocked.longest);
 	finding->in_copy = blocked.copy_ns * 10 >= row->blocked_ns * 6;
 	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,

@@ -67,6 +67,8 @@ static bool covers(const struct xp_take *take, const struct xp_finding *taker, c
 		return other->in_copy;
 	case XP_TAKE_IN_LAUNCH:
 		return other->in_launch && taker->in_launch;
+	case XP_TAKE_CONDITION:
+		return other->condition && taker->condition;
 	}
 	return false;
 }

@@ -84,6 +84,29 @@ static void waits_asleep(struct gpu_scene *g)
 	g->s->view.n_uses = 1;
 }
 
+/* A worker below a condition variable, as PyTorch's backward thread between two steps. */
+static void idle_worker(struct gpu_scene *g)
+{
+	static const struct xp_frame frame = { .symbol = "pthread_cond_wait", .kind = XP_FRAME_NATIVE };
+	static const struct xp_frame *const frames[] = { &frame };
+	static const struct xp_off_cpu_group group = { .frames = frames, .n_frames = 1 };
+
+	two_slow_kernels(g);
+	g->s->threads[1] = thread(73, "backward", 80, 0);
+	g->s->time.n_threads = 2;
+	g->off_use = (struct xp_off_cpu_use){ .tid = 73, .syscall_name = "futex", .total_ns = 920 * MS, .longest = &group };
+	g->off_cpu.n_uses = 1;
+	g->s->uses[0] = (struct xp_call_use){ .tid = 73, .thread_name = "backward", .name = "futex", .calls = 7, .total_ns = 920 * MS };
+	g->s->view.n_uses = 1;
+}
+
+/* The same with a device that has nothing to do: then the wait may be a cause. */
+static void idle_worker_and_device(struct gpu_scene *g)
+{
+	idle_worker(g);
+	g->kernels[0].duration_ns.total = g->kernels[1].duration_ns.total = 50 * MS;
+}
+
 static void full_queue(struct gpu_scene *g)
 {
 	kernel(g, "step", 0, 997, 990);
@@ -110,6 +133,8 @@ static const struct {
 	{ "devices one by one", two_devices, "gpu_idle gpu_kernel" },
 	{ "asleep in a synchronizing call", waits_asleep, "gpu_idle gpu_wait gpu_kernel" },
 	{ "a full launch queue is a wait", full_queue, "gpu_kernel" },
+	{ "an idle worker waits for the device, too", idle_worker, "gpu_wait gpu_kernel gpu_kernel" },
+	{ "an idle worker beside an idle device", idle_worker_and_device, "syscall_blocked gpu_idle gpu_wait" },
 };
 
 static void table(void **state)
