@@ -28,11 +28,13 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 			  struct xp_err *reterr)
 {
 	struct xp_gpu_state *state = xp_arena_new_of(arena, struct xp_gpu_state);
+	struct xp_inventory_request *own = xp_arena_new_of(arena, struct xp_inventory_request);
 
 	if (!request->cuda)
 		return xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "nothing is known of the agent");
+	*own = *request; /* the caller's is one process's, and may not last */
 	*state = (struct xp_gpu_state){
-		.request = request,
+		.request = own,
 		.arena = arena,
 		.capture = { .target = target, .options = request->cuda->options },
 	};

@@ -152,7 +152,7 @@ def test_every_proposed_gpu_spec_is_valid_and_runs():
 
 def test_not_cuda():
     xp.need_bpf()
-    with xp.sleeper() as target:
+    with xp.Target("load", "hung") as target:
         missing(untouched(target), "not_cuda")
 
 
