@@ -27,12 +27,24 @@ static bool is_partial(const struct xp_agent_nvtx *nvtx)
 	return nvtx->foreign || nvtx->refused || nvtx->missed || nvtx->unnamed || nvtx->unplaced;
 }
 
-/* Launches right before the stop may still be on their way; older ones without a single record mean that CUPTI delivers nothing. */
+static bool wants_kernels(const struct xp_agent_request *request)
+{
+	for (uint32_t i = 0; i < request->n_filters; i++)
+		if (request->filters[i].kind == XP_CAPTURE_KERNEL_START || request->filters[i].kind == XP_CAPTURE_KERNEL_END)
+			return true;
+	return false;
+}
+
+/*
+ * Launches right before the stop may still be on their way; older ones without a single record mean that CUPTI delivers nothing. Of copies
+ * and sets alone launches say nothing: a process may well launch and never copy.
+ */
 static bool is_dead(const struct xp_agent_capture *capture)
 {
 	const struct xp_agent_counters *c = &capture->counters;
 
-	return c->first_launch_ns && !c->activities_seen && c->first_launch_ns + DEAD_AFTER_MS * XP_NS_PER_MS <= capture->close_ns;
+	return wants_kernels(&capture->request) && c->first_launch_ns && !c->activities_seen &&
+	       c->first_launch_ns + DEAD_AFTER_MS * XP_NS_PER_MS <= capture->close_ns;
 }
 
 struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capture)
@@ -50,7 +62,7 @@ struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capt
 		.records_only = capture->options.records_only,
 		.correlation_unreliable = c->duplicate_ids > 0 || c->stray * 100 > c->activities_seen * STRAY_PERCENT,
 		.activities = activities,
-		.collection_dead = activities && is_dead(capture),
+		.collection_dead = is_dead(capture),
 	};
 
 	if (c->stall_ns)

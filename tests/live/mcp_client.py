@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import os
 import pathlib
-import subprocess
 import sys
 
 # The client first: what it needs must not come from an older package of this machine.
@@ -15,9 +14,8 @@ try:
     missing = None
 except ImportError as problem:
     missing = problem
+import programs  # noqa: E402
 import xp  # noqa: E402
-
-FAKE = xp.BUILD / "tests/fake"
 
 
 def need_client():
@@ -50,18 +48,6 @@ def drive(way):
         raise group from None
 
 
-@contextlib.contextmanager
-def server_of_demo():
-    name = f"xprobe-mcp-{os.getpid()}"
-    with xp.Target(xp.BUILD / "demo/demo_server", name) as target:
-        client = subprocess.Popen([xp.BUILD / "demo/demo_client", name, "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        try:
-            yield target.pid
-        finally:
-            client.kill()
-            client.wait()
-
-
 def test_an_agent_gets_from_a_pid_to_an_exact_answer():
     xp.need_bpf()
     need_client()
@@ -84,7 +70,7 @@ def test_an_agent_gets_from_a_pid_to_an_exact_answer():
             stacks = await call(client, "inventory", pid=pid, cpu_sample=True, off_cpu=True, duration_ms=500)
             assert stacks["off_cpu"]["blocks_total"] > 0, stacks["off_cpu"]
 
-    with server_of_demo() as pid:
+    with programs.server() as pid:
         drive(way(pid))
 
 
@@ -110,7 +96,7 @@ def test_one_capture_at_a_time_and_cancellation():
                 await asyncio.sleep(0.2)
             assert answer["ok"] and answer["status"] == "completed", answer
 
-    with server_of_demo() as pid:
+    with programs.server() as pid:
         drive(way(pid))
 
 
@@ -122,22 +108,19 @@ def test_a_target_is_not_modified_before_the_user_agreed():
     xp.need_bpf()
     need_client()
 
-    async def way(target):
+    async def way(pid):
         pair = {"from": "cuda:runtime_api:@launch:entry", "to": "cuda:kernel_start", "match": "exact"}
         async with session() as client:
-            asked = await call(client, "measure", pid=target.pid, samples=7, **pair)
+            asked = await call(client, "measure", pid=pid, samples=7, **pair)
             assert asked["requirements"]["target_mutation"] and asked["requirements"]["agent_activation"] == "injection_required", asked
             assert any(warning["code"] == "TARGET_PROCESS_WILL_BE_MODIFIED" for warning in asked["warnings"]), asked["warnings"]
-            assert not maps_agent(target.pid)
-            done = await call(client, "measure", pid=target.pid, samples=7, allow_target_mutation=True, **pair)
+            assert not maps_agent(pid)
+            done = await call(client, "measure", pid=pid, samples=7, allow_target_mutation=True, **pair)
             assert done["ok"] and done["measurement"]["samples"]["matched"] == 7, done
-            assert maps_agent(target.pid)
+            assert maps_agent(pid)
 
-    with xp.Target(FAKE / "app13", ready=None) as target:
-        for line in (f"cupti {FAKE}/13/libcupti.so.13", "loop 2 1000"):
-            target.tell(line)
-            target.read_line()
-        drive(way(target))
+    with programs.launching() as pid:
+        drive(way(pid))
 
 
 if __name__ == "__main__":

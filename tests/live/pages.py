@@ -17,48 +17,16 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 
+import programs
 import xp
 
 PAGES = sorted((xp.SOURCE / "docs").glob("*.md")) + [xp.SOURCE / "README.md"]
 BLOCK = re.compile(r"<!-- run (\w+): (.*?)(?: \| must: (.*?))? -->\n```text\n\$ (.*?)\n(.*?)```", re.DOTALL)
 FILE = re.compile(r"<!-- file (\S+) -->\n```json\n(.*?)```", re.DOTALL)
-SERVER = xp.BUILD / "demo/demo_server"
 
 
-@contextlib.contextmanager
-def quiet(*command):
-    """A program whose output nobody reads -> its pid."""
-    process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
-@contextlib.contextmanager
-def server():
-    name = f"xprobe-pages-{os.getpid()}"
-    with xp.Target(SERVER, name) as target, quiet(xp.BUILD / "demo/demo_client", name, "60"), quiet(xp.BUILD / "demo/demo_client", name, "60"):
-        time.sleep(0.5)
-        yield target.pid
-
-
-@contextlib.contextmanager
-def report():
-    with quiet("/usr/bin/python3", xp.SOURCE / "demo/report.py", "60") as pid:
-        time.sleep(1)
-        yield pid
-
-
-@contextlib.contextmanager
-def none():
-    yield 0
-
-
-PROGRAMS = {"server": server, "report": report, "none": none}
+PROGRAMS = {"server": programs.server, "report": programs.report, "none": programs.none}
 
 
 def libc_of(pid):
@@ -83,11 +51,11 @@ class Run:
             return found[-1]
         for name, text in FILE.findall(self.text):
             if word == name:
-                spec = json.loads(text.replace("SERVER", str(SERVER)))
+                spec = json.loads(text.replace("SERVER", str(programs.SERVER)))
                 spec["target"] = {"pid": pid, "process_start_time": xp.start_time(pid)}
                 (pathlib.Path(self.folder) / name).write_text(json.dumps(spec))
                 return str(pathlib.Path(self.folder) / name)
-        return word.replace("SERVER", str(SERVER)).replace("LIBC", libc_of(pid) if "LIBC" in word else "")
+        return word.replace("SERVER", str(programs.SERVER)).replace("LIBC", libc_of(pid) if "LIBC" in word else "")
 
     def shown(self, text):
         for path, instead in ((self.folder, "/tmp"), (str(xp.BUILD), "build"), (f"{xp.SOURCE}/", "")):
