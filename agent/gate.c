@@ -194,6 +194,13 @@ static bool drain(void)
 	return true;
 }
 
+/* Until the gate is old enough, or may be tried again, records come as before. */
+static void go_on(unsigned ms)
+{
+	xp_agent_sleep_ms(ms);
+	xp_agent_tick();
+}
+
 static bool exiting(void)
 {
 	return __atomic_load_n(&xp_agent.exiting, __ATOMIC_ACQUIRE);
@@ -212,7 +219,7 @@ static uint32_t close_gate(uint64_t *ret_closed_ns)
 	uint64_t begin_ns;
 
 	while (!why_not() && !exiting() && xp_agent_now() - xp_agent.gate.since_ns < AGE_MS * AGENT_NS_PER_MS)
-		xp_agent_sleep_ms(AGE_STEP_MS);
+		go_on(AGE_STEP_MS);
 	begin_ns = xp_agent_now();
 	while (!why_not() && !exiting() && xp_agent_now() - begin_ns < DRAIN_LIMIT_MS * AGENT_NS_PER_MS) {
 		*ret_closed_ns = xp_agent_now();
@@ -220,7 +227,7 @@ static uint32_t close_gate(uint64_t *ret_closed_ns)
 		if (drain() && !why_not())
 			return 0;
 		open_gate();
-		xp_agent_sleep_ms(DRAIN_PAUSE_MS);
+		go_on(DRAIN_PAUSE_MS);
 	}
 	return why_not() ?: XP_AGENT_LEFT_BUSY;
 }

@@ -73,10 +73,12 @@ void xp_agent_settle(void)
 	struct xp_agent_counters *counters = &xp_agent.control->counters;
 	unsigned limit_ms = xp_agent.request.wait_ms < MOST_WAIT_MS ? xp_agent.request.wait_ms : MOST_WAIT_MS, quiet = 0;
 
+	const uint64_t until_ns = xp_agent_now() + limit_ms * AGENT_NS_PER_MS;
+
 	flush(0);
 	count_lost();
 	unsigned enough = counters->graph_launches ? QUIET_GRAPHS : QUIET;
-	for (unsigned waited = 0; waited < limit_ms && !(quiet >= enough && !xp_agent_unmatched()); waited += WAIT_STEP_MS) {
+	while (xp_agent_now() < until_ns && !(quiet >= enough && !xp_agent_unmatched())) {
 		xp_agent_sleep_ms(WAIT_STEP_MS);
 		quiet = flush(0) ? 0 : quiet + 1;
 		if (xp_agent.exiting)

@@ -40,7 +40,7 @@ bool xp_cuda_maps_profiler(const struct xp_target *target)
 void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 {
 	struct xp_agent_place place = xp_agent_file_place(session);
-	struct xp_cupti_choice choice;
+	struct xp_cupti_choice choice = { 0 };
 	xp_auto_err err = { 0 };
 
 	/* Without a driver in the target the endpoints have said so already. */
@@ -48,6 +48,8 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 		return;
 	if (wants_cupti(plan) &&
 	    xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
+		xp_plan_add_issue(plan, &err, NULL);
+	else if (xp_cupti_version_check(plan->target, xp_plan_wants_activities(plan), &choice, &err))
 		xp_plan_add_issue(plan, &err, NULL);
 	else if (wants_cupti(plan))
 		xp_cupti_warn_before(&plan->warnings, plan, &choice);
