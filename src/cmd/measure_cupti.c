@@ -16,7 +16,8 @@ int xp_cupti_version_check(const struct xp_target *target, bool activities, cons
 {
 	if (!activities || !xp_cupti_is_13_0(target, choice))
 		return 0;
-	xp_fail(reterr, XP_E_UNSUPPORTED_CUDA_VERSION, "GPU activities on CUPTI 13.0 may take the program's context along; 13.0 U1 is safe");
+	xp_fail(reterr, XP_E_UNSUPPORTED_CUDA_VERSION,
+		"GPU activities on CUPTI 13.0 may take the program's context along; 13.0 U1 is safe");
 	xp_err_object(reterr, "%s", choice->path);
 	xp_err_hint(reterr, "install nvidia-cuda-cupti 13.0.85 or newer, or measure CUDA calls alone");
 	return -XP_E_UNSUPPORTED_CUDA_VERSION;

@@ -15,7 +15,8 @@ static const struct {
 	{ 0, 20, 0, "CUPTI 12.0 and 12.1 may report no kernels of graphs that were built before the agent came" },
 	{ 22, 24, 0, "CUPTI 12.4 and 12.5 may not report kernels at all; a newer nvidia-cuda-cupti-cu12 of the same major cures it" },
 	{ 27, 28 + 1, XP_CUPTI_UNFINISHED,
-	  "CUPTI 12.9 may leave activities of a busy program without times at the stop; in_flight_at_stop counts them with the running ones" },
+	  "CUPTI 12.9 may leave activities of a busy program without times at the stop; in_flight_at_stop counts them with the running "
+	  "ones" },
 	{ 0, 130101, XP_CUPTI_GRAPHS | XP_CUPTI_LATER_CAPTURE,
 	  "before CUPTI 13.1 U1 captures after the first of a process may tie graph kernels to the wrong launch; ids are checked" },
 };
