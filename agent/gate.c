@@ -126,7 +126,7 @@ static void leave(uint64_t generation)
 		__atomic_store_n(&line->depth, depth - 1, __ATOMIC_SEQ_CST);
 }
 
-static uint8_t want_of(void *user, uint32_t domain, uint32_t cbid)
+static uint16_t want_of(void *user, uint32_t domain, uint32_t cbid)
 {
 	if (!xp_agent_is_live() || xp_agent_on_own_thread() || domain - 1 > 1 || cbid >= AGENT_CBIDS || !user ||
 	    (uint64_t)(uintptr_t)user != __atomic_load_n(&xp_agent.view.generation, __ATOMIC_ACQUIRE))
@@ -138,7 +138,7 @@ static void pass(void *user, uint32_t domain, uint32_t cbid, const void *call)
 {
 	const struct cupti_callback_data *data = call;
 	const uint64_t generation = (uint64_t)(uintptr_t)user;
-	uint8_t want = want_of(user, domain, cbid);
+	uint16_t want = want_of(user, domain, cbid);
 	int error = errno;
 
 	if (want & WANT_CONTEXT)

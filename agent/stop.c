@@ -46,6 +46,7 @@ static uint64_t flush(uint32_t flags)
 
 void xp_agent_tick(void)
 {
+	xp_agent_ring_warm();
 	if (xp_agent.n_kinds && xp_agent_now() - xp_agent.flushed_ns >= AGENT_TICK_MS * AGENT_NS_PER_MS * 9 / 10)
 		flush(0);
 	else if (xp_agent.n_kinds)
@@ -89,6 +90,7 @@ void xp_agent_settle(void)
 	if (!counters->left_on)
 		flush(CUPTI_FLUSH_FORCED);
 	counters->in_flight += xp_agent_unmatched();
+	xp_agent_launches_settled();
 }
 
 void xp_agent_stop(void)
