@@ -11,8 +11,8 @@
 #include "engine/cupti_find.h"
 
 /*
- * A process with a CUDA context maps device files; one that only loaded libcuda does not, nor does a forked child, whose copies of these
- * mappings the kernel takes away and in which CUDA does not work. Where the target's view has no such files, the agent must ask.
+ * A process with a CUDA context maps device files; one that only loaded libcuda does not. A child forked from such a process keeps the
+ * mappings, though CUDA does not work in it: there the agent must ask, as it must where the target's view has no such files.
  */
 static bool uses_no_device(const struct xp_target *target)
 {
