@@ -8,6 +8,7 @@
 
 #include "agent/gate_state.h"
 #include "agent/nvtx_state.h"
+#include "agent/residual.h"
 #include "agent/state.h"
 
 struct agent {
@@ -29,18 +30,26 @@ struct agent {
 
 	struct capture_view view;
 	struct shard shards[AGENT_SHARDS];
+	struct {
+		uint64_t position;
+	} __attribute__((aligned(64))) tail_seen; /* shared: of the ring, as the tool told it last */
 	struct launch *launches;
-	void **execs; /* shared: hash set of instantiated graphs */
+	void **execs;		 /* shared: hash set of instantiated graphs */
+	int32_t stream_captures; /* shared: streams being captured */
 
 	/* Of the agent's thread: */
 	bool exact, any_api;
 	bool any_nvtx;
-	bool forced; /* parsing what a forced flush brought */
+	bool forced;	     /* parsing what a forced flush brought */
+	struct shard before; /* counts when the capture began */
+	uint64_t captured_launches;
 	uint32_t ring_mask;
+	uint64_t warm_bytes; /* of the ring: its pages are there */
 	uint64_t generation, armed_ns, deadline_ns, flushed_ns;
 	uint64_t lease_seen, lease_ns;
 	uint32_t kinds[3], n_kinds;
 	struct clock clock;
+	struct residual residual;
 	struct names names;
 	struct buffers buffers;
 	struct quarantine quarantine;

@@ -97,7 +97,10 @@ static int make_data(const struct xp_agent_request *request)
 		return xp_agent_say(XP_AGENT_NO_MEMORY, "fallocate", errno, "record ring");
 	xp_agent.control->tail = 0;
 	xp_agent.control->head = 0;
+	xp_agent.tail_seen.position = 0;
 	xp_agent.ring_mask = xp_agent.exact ? request->capacity - 1 : 0;
+	xp_agent.warm_bytes = 0;
+	xp_agent_ring_warm();
 	return xp_agent.exact ? XP_AGENT_OK : xp_agent_groups_new(request->capacity);
 }
 
@@ -120,14 +123,27 @@ static int make_memory(const struct xp_agent_request *request)
 	return status || !xp_agent.n_kinds ? status : xp_agent_buffers_new();
 }
 
+/* Pages are taken as they are used; this is all of them. What earlier captures made stays, and is among it. */
+static uint64_t most_memory(void)
+{
+	const uint64_t item = xp_agent.exact ? sizeof(struct xp_agent_slot) : sizeof(struct xp_capture_aggregate_5);
+
+	return XP_AGENT_DATA_OFFSET + xp_agent.request.capacity * item + (xp_agent.exact ? 0 : xp_agent.group_index_bytes) +
+	       AGENT_LAUNCHES * sizeof(struct launch) + AGENT_EXECS * sizeof(void *) +
+	       AGENT_NAMES * (sizeof(struct name) + sizeof(uint32_t)) + AGENT_NAME_CACHE * sizeof(struct name_cache) + sizeof(xp_agent) +
+	       (xp_agent.buffers.memory ? (uint64_t)AGENT_BUFFERS * AGENT_BUFFER_BYTES : 0) + AGENT_STACK_BYTES;
+}
+
 static void reset_counts(void)
 {
 	memset(&xp_agent.control->counters, 0, sizeof(xp_agent.control->counters));
-	memset(xp_agent.shards, 0, sizeof(xp_agent.shards));
+	xp_agent_shards_begin();
 	memset(&xp_agent.clock, 0, sizeof(xp_agent.clock));
 	xp_agent.view.no_launches = false;
 	xp_agent.forced = false;
-	xp_agent.control->counters.buffer_bytes = xp_agent.buffers.memory ? (uint64_t)AGENT_BUFFERS * AGENT_BUFFER_BYTES : 0;
+	xp_agent.stream_captures = 0;
+	xp_agent.captured_launches = 0;
+	xp_agent.control->counters.memory_bytes = most_memory();
 }
 
 /* The name of who holds CUPTI, where this version can tell. Should that call find it free now, the subscription is ours. */
@@ -217,6 +233,7 @@ static int kinds_on(void)
 const struct agent_step xp_agent_steps[AGENT_STEPS] = {
 	{ .on = subscribe, .off = unsubscribe, .subscription = true },
 	{ .on = callbacks_on, .subscription = true },
+	{ .on = xp_agent_residual_before, .off = xp_agent_residual_after, .activities = true, .subscription = true },
 	{ .on = buffers_on, .off = xp_agent_settle, .activities = true },
 	{ .on = kinds_on, .off = xp_agent_kinds_off, .activities = true },
 	{ .on = xp_agent_nvtx_on, .off = xp_agent_nvtx_off, .nvtx = true },

@@ -126,7 +126,7 @@ static void leave(uint64_t generation)
 		__atomic_store_n(&line->depth, depth - 1, __ATOMIC_SEQ_CST);
 }
 
-static uint8_t want_of(void *user, uint32_t domain, uint32_t cbid)
+static uint16_t want_of(void *user, uint32_t domain, uint32_t cbid)
 {
 	if (!xp_agent_is_live() || xp_agent_on_own_thread() || domain - 1 > 1 || cbid >= AGENT_CBIDS || !user ||
 	    (uint64_t)(uintptr_t)user != __atomic_load_n(&xp_agent.view.generation, __ATOMIC_ACQUIRE))
@@ -138,7 +138,7 @@ static void pass(void *user, uint32_t domain, uint32_t cbid, const void *call)
 {
 	const struct cupti_callback_data *data = call;
 	const uint64_t generation = (uint64_t)(uintptr_t)user;
-	uint8_t want = want_of(user, domain, cbid);
+	uint16_t want = want_of(user, domain, cbid);
 	int error = errno;
 
 	if (want & WANT_CONTEXT)
@@ -194,6 +194,13 @@ static bool drain(void)
 	return true;
 }
 
+/* Until the gate is old enough, or may be tried again, records come as before. */
+static void go_on(unsigned ms)
+{
+	xp_agent_sleep_ms(ms);
+	xp_agent_tick();
+}
+
 static bool exiting(void)
 {
 	return __atomic_load_n(&xp_agent.exiting, __ATOMIC_ACQUIRE);
@@ -212,7 +219,7 @@ static uint32_t close_gate(uint64_t *ret_closed_ns)
 	uint64_t begin_ns;
 
 	while (!why_not() && !exiting() && xp_agent_now() - xp_agent.gate.since_ns < AGE_MS * AGENT_NS_PER_MS)
-		xp_agent_sleep_ms(AGE_STEP_MS);
+		go_on(AGE_STEP_MS);
 	begin_ns = xp_agent_now();
 	while (!why_not() && !exiting() && xp_agent_now() - begin_ns < DRAIN_LIMIT_MS * AGENT_NS_PER_MS) {
 		*ret_closed_ns = xp_agent_now();
@@ -220,7 +227,7 @@ static uint32_t close_gate(uint64_t *ret_closed_ns)
 		if (drain() && !why_not())
 			return 0;
 		open_gate();
-		xp_agent_sleep_ms(DRAIN_PAUSE_MS);
+		go_on(DRAIN_PAUSE_MS);
 	}
 	return why_not() ?: XP_AGENT_LEFT_BUSY;
 }

@@ -20,7 +20,7 @@
 
 struct agent xp_agent = { .fd = -1 };
 
-enum { STACK_BYTES = 2 << 20, TID_SEARCH = 2048, TID_OFFSET = 0x2d0 };
+enum { TID_OFFSET = 0x2d0 };
 enum { ENDED_LEASE = 1, ENDED_DEADLINE = 2, ENDED_EXIT = 3 };
 
 uint64_t xp_agent_now(void)
@@ -334,7 +334,7 @@ static int start_thread(void)
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setstacksize(&attr, AGENT_STACK_BYTES);
 	/* The new thread inherits a full mask: signals of the program are never delivered to us. */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&thread, &attr, run, NULL);

@@ -6,14 +6,20 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/compat.h"
 
 enum { PATH_BYTES = 512 };
+enum { ANY = 1, OF_MAJOR, CHOSEN };
 
 struct found {
-	uint32_t major; /* wanted; 0: any */
+	const char *wanted; /* the file that the tool chose; "" none */
+	uint32_t major;	    /* wanted; 0: any */
 	bool driver;
+	unsigned rank; /* of the copy found so far: ANY .. */
 	char cupti[PATH_BYTES], driver_path[PATH_BYTES];
 };
 
@@ -35,10 +41,23 @@ static uint32_t major_of(const char *name)
 	return major >= 2000 ? 0 : major;
 }
 
+/* The loader and the kernel may name one file in two ways. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat a_is, b_is;
+
+	/* The C library's own stat has another symbol version from 2.33 on. */
+	if (!b[0] || syscall(SYS_stat, a, &a_is) || syscall(SYS_stat, b, &b_is))
+		return false;
+	return a_is.st_dev == b_is.st_dev && a_is.st_ino == b_is.st_ino;
+}
+
+/* Several copies may be mapped: the tool's choice, else the first of the wanted major, else the first. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct found *found = arg;
 	const char *name = info->dlpi_name ? base_name(info->dlpi_name) : "";
+	unsigned rank;
 
 	if (!strncmp(name, "libcuda.so", 10) && (!name[10] || name[10] == '.')) {
 		found->driver = true;
@@ -46,8 +65,10 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (strncmp(name, "libcupti.so", 11) || strlen(info->dlpi_name) >= PATH_BYTES)
 		return 0;
-	if (!found->cupti[0] || (found->major && major_of(name) == found->major))
+	rank = same_file(info->dlpi_name, found->wanted) ? CHOSEN : found->major && major_of(name) == found->major ? OF_MAJOR : ANY;
+	if (rank > found->rank)
 		strncpy(found->cupti, info->dlpi_name, PATH_BYTES - 1);
+	found->rank = rank > found->rank ? rank : found->rank;
 	return 0;
 }
 
@@ -82,17 +103,17 @@ static int resolve(void *library)
 int xp_agent_load(void)
 {
 	struct xp_agent_control *control = xp_agent.control;
-	struct found found = { .major = xp_agent.request.cuda_major };
 	char wanted[PATH_BYTES];
+	struct found found = { .wanted = wanted, .major = xp_agent.request.cuda_major };
 	void *library;
 	int status, rc;
 
+	memcpy(wanted, xp_agent.request.cupti_path, sizeof(wanted));
+	wanted[sizeof(wanted) - 1] = '\0';
 	dl_iterate_phdr(look_at, &found);
 	status = check_driver(&found);
 	if (status || xp_agent.cupti_loaded)
 		return status;
-	memcpy(wanted, xp_agent.request.cupti_path, sizeof(wanted));
-	wanted[sizeof(wanted) - 1] = '\0';
 	library = found.cupti[0] ? dlopen(found.cupti, RTLD_NOW | RTLD_NOLOAD) : NULL;
 	if (!library && !found.cupti[0] && wanted[0])
 		library = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);

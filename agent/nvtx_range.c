@@ -93,6 +93,13 @@ static uint8_t bits_of(const struct nvtx_message *message)
 	return bits;
 }
 
+static void count_late_exit(void)
+{
+	struct shard *shard = xp_agent_shard();
+
+	xp_agent_count(shard, &shard->late_exits);
+}
+
 static void put_record(const struct nvtx_frame *frame, uint32_t kind, uint8_t bits, uint64_t now_ns, uint64_t id, uint32_t range_kind,
 		       uint32_t tid, uint32_t start_tid)
 {
@@ -122,7 +129,8 @@ static void put_record(const struct nvtx_frame *frame, uint32_t kind, uint8_t bi
 
 		slot.graph = xp_agent_nvtx_text(&xp_agent.nvtx.names, &name);
 	}
-	xp_agent_count(xp_agent_ring_put(&slot) ? &shard->records : &shard->dropped);
+	if (!xp_agent_ring_put(&slot))
+		xp_agent_count(shard, &shard->dropped);
 }
 
 /* A frame for a range that begins; its record, when the window is open and a filter wants it. */
@@ -161,7 +169,7 @@ static void finish(const struct nvtx_frame *frame, uint32_t tid, uint32_t start_
 	if (frame->inside)
 		put_record(frame, XP_CAPTURE_NVTX_END, bits, now_ns, id, range_kind, tid, start_tid);
 	else
-		xp_agent_count(&xp_agent_shard()->late_exits);
+		count_late_exit();
 }
 
 /* Contract 9: made of thread and nesting level; each domain nests by itself. */

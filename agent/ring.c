@@ -3,26 +3,23 @@
  * The record ring: many producers, one consumer (the tool). A place is reserved by moving head, filled, and published by its commit word.
  * A full ring turns records away; who writes counts them. State: head and tail in the shared file.
  */
-#include "agent/work.h"
+#include "agent/ring.h"
 
 #include <string.h>
 
-enum { PATIENCE_MS = 100 };
+#include "agent/work.h"
+
+enum { PATIENCE_MS = 100, PAGE = 4096, WARM_BYTES = 4 << 20 };
 
 bool xp_agent_ring_put(const struct xp_agent_slot *slot)
 {
-	struct xp_agent_control *control = xp_agent.control;
-	__u64 head = __atomic_load_n(&control->head, __ATOMIC_RELAXED);
-	struct xp_agent_slot *place;
+	uint64_t position;
+	struct xp_agent_slot *place = xp_agent_ring_reserve(&position);
 
-	do {
-		/* A tail beyond head, which only a broken tool writes, reads as full. */
-		if (head - __atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) > xp_agent.ring_mask)
-			return false;
-	} while (!__atomic_compare_exchange_n(&control->head, &head, head + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	place = (struct xp_agent_slot *)(xp_agent.memory + XP_AGENT_DATA_OFFSET) + (head & xp_agent.ring_mask);
+	if (!place)
+		return false;
 	memcpy(place, slot, __builtin_offsetof(struct xp_agent_slot, commit));
-	__atomic_store_n(&place->commit, head + 1, __ATOMIC_RELEASE);
+	xp_agent_ring_commit(place, position);
 	return true;
 }
 
@@ -35,4 +32,21 @@ bool xp_agent_ring_put_slowly(const struct xp_agent_slot *slot)
 		xp_agent_sleep_ms(1);
 	}
 	return true;
+}
+
+/*
+ * Makes the pages that are written next, so that application threads do not fault them in, and no more than that: an idle ring stays small.
+ * Adding nothing to a commit word makes the page and disturbs no producer.
+ */
+void xp_agent_ring_warm(void)
+{
+	uint64_t size = (xp_agent.ring_mask + 1ull) * sizeof(struct xp_agent_slot),
+		 head = __atomic_load_n(&xp_agent.control->head, __ATOMIC_RELAXED) * sizeof(struct xp_agent_slot),
+		 end = head + WARM_BYTES < size ? head + WARM_BYTES : size;
+
+	for (; xp_agent.exact && xp_agent.warm_bytes < end; xp_agent.warm_bytes += PAGE) {
+		struct xp_agent_slot *first = xp_agent_ring_at(xp_agent.warm_bytes / sizeof(struct xp_agent_slot));
+
+		__atomic_fetch_add(&first->commit, 0, __ATOMIC_RELAXED);
+	}
 }

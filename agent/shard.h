@@ -5,15 +5,35 @@
 
 #include "agent/agent.h"
 
-/* Thread blocks lie a stack apart, so neighbours differ in these bits. */
+/*
+ * A thread counts in a line of its own, which it claims once and keeps, without locked instructions. Lines are never given back: a new
+ * thread at the address of one that ended takes over its line. Threads that find none share the last one.
+ */
 static inline struct shard *xp_agent_shard(void)
 {
-	return &xp_agent.shards[((uintptr_t)xp_agent_self() >> 12) % AGENT_SHARDS];
+	const uint64_t self = (uint64_t)xp_agent_self();
+	/* Thread blocks lie a stack apart, so neighbours differ in these bits. */
+	const uint64_t first = self >> 12;
+
+	for (unsigned i = 0; i < AGENT_SHARD_TRIES; i++) {
+		struct shard *shard = &xp_agent.shards[(first + i) % (AGENT_SHARDS - 1)];
+		uint64_t owner = __atomic_load_n(&shard->owner, __ATOMIC_RELAXED);
+
+		if (owner == self)
+			return shard;
+		if (!owner && __atomic_compare_exchange_n(&shard->owner, &owner, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return shard;
+	}
+	return &xp_agent.shards[AGENT_SHARDS - 1];
 }
 
-static inline void xp_agent_count(uint64_t *counter)
+/* One instruction, so that a signal's handler on the same thread loses nothing. */
+static inline void xp_agent_count(const struct shard *shard, uint64_t *counter)
 {
-	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(shard->owner != 0, 1))
+		__asm__ volatile("incq %0" : "+m"(*counter));
+	else
+		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
 static inline bool xp_agent_in_window(uint64_t now_ns)

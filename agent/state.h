@@ -11,15 +11,17 @@
 #include "wire/agent.h"
 
 enum {
-	AGENT_CBIDS = 2048,	  /* callback ids told apart, per domain; CUPTI 13.2 has 846 */
-	AGENT_SHARDS = 64,	  /* counter lines of application threads */
+	AGENT_CBIDS = 2048,  /* callback ids told apart, per domain; CUPTI 13.2 has 846 */
+	AGENT_SHARDS = 1024, /* counter lines of application threads; the last one is shared */
+	AGENT_SHARD_TRIES = 8,
 	AGENT_LAUNCHES = 1 << 18, /* launches that may wait for their record */
 	AGENT_BUFFER_BYTES = 128 << 10,
 	AGENT_BUFFERS = 256,
 	AGENT_WARM_BUFFERS = 32, /* touched at arm, so that application threads find them mapped */
 	AGENT_NAMES = 1 << 16,
-	AGENT_EXECS = 4096, /* graphs instantiated in a capture */
-	AGENT_EPOCHS = 16,  /* clock steps told apart in a capture */
+	AGENT_STACK_BYTES = 2 << 20, /* of the agent's thread */
+	AGENT_EXECS = 4096,	     /* graphs instantiated in a capture */
+	AGENT_EPOCHS = 16,	     /* clock steps told apart in a capture */
 	AGENT_TICK_MS = 50,
 	AGENT_LEASE_MS = 1000,
 	AGENT_QUARANTINE = 512,	    /* blocks; one stop keeps 5 */
@@ -31,17 +33,26 @@ enum {
 #define AGENT_LIVE 0x786c6976656c6976ull
 
 /* What a callback id is wanted for. */
-enum { WANT_ENTRY = 1, WANT_EXIT = 2, WANT_LAUNCH = 4, WANT_GRAPH = 8, WANT_INSTANTIATE = 16 };
+enum {
+	WANT_ENTRY = 1,
+	WANT_EXIT = 2,
+	WANT_LAUNCH = 4,
+	WANT_GRAPH = 8,
+	WANT_INSTANTIATE = 16,
+	WANT_CAPTURE_BEGIN = 256,
+	WANT_CAPTURE_END = 512
+};
 
-/* State of a launch in its slot; the key is correlation << 32 | generation << 8 | state. */
-enum { LAUNCH_RETURNED = 1, LAUNCH_SEEN = 2, LAUNCH_FAILED = 4, LAUNCH_GRAPH = 8, LAUNCH_KNOWN_EXEC = 16 };
+/* State of a launch in its slot; the key is correlation << 32 | generation << 8 | state. CAPTURED: perhaps, some stream was then. */
+enum { LAUNCH_RETURNED = 1, LAUNCH_SEEN = 2, LAUNCH_FAILED = 4, LAUNCH_GRAPH = 8, LAUNCH_KNOWN_EXEC = 16, LAUNCH_CAPTURED = 32 };
 struct launch {
 	uint64_t key;
 	uint64_t entry_ns;
 };
 
 struct shard {
-	uint64_t callbacks, api_launches, graph_launches, records, dropped, late_exits, duplicates;
+	uint64_t owner; /* the thread's block; 0: nobody's, or everybody's */
+	uint64_t callbacks, api_launches, graph_launches, dropped, late_exits, duplicates;
 	uint64_t pad;
 } __attribute__((aligned(64)));
 
@@ -50,7 +61,8 @@ struct capture_view {
 	uint64_t generation; /* 0: no capture. The callback's user data must equal it */
 	bool no_launches;    /* the stop began: launches from here on have no record */
 	bool graphs;	     /* track instantiation */
-	uint8_t want[2][AGENT_CBIDS];
+	bool timing;	     /* launch calls are timed, no kind being on; so they are behind the stop mark */
+	uint16_t want[2][AGENT_CBIDS];
 	uint32_t api_name[2][AGENT_CBIDS]; /* id in the name table */
 };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { AGENT_STEPS = 5 };
+enum { AGENT_STEPS = 6 };
 
 struct agent_step {
 	int (*on)(void);		     /* XP_AGENT_* status */

@@ -46,6 +46,7 @@ static uint64_t flush(uint32_t flags)
 
 void xp_agent_tick(void)
 {
+	xp_agent_ring_warm();
 	if (xp_agent.n_kinds && xp_agent_now() - xp_agent.flushed_ns >= AGENT_TICK_MS * AGENT_NS_PER_MS * 9 / 10)
 		flush(0);
 	else if (xp_agent.n_kinds)
@@ -73,10 +74,12 @@ void xp_agent_settle(void)
 	struct xp_agent_counters *counters = &xp_agent.control->counters;
 	unsigned limit_ms = xp_agent.request.wait_ms < MOST_WAIT_MS ? xp_agent.request.wait_ms : MOST_WAIT_MS, quiet = 0;
 
+	const uint64_t until_ns = xp_agent_now() + limit_ms * AGENT_NS_PER_MS;
+
 	flush(0);
 	count_lost();
 	unsigned enough = counters->graph_launches ? QUIET_GRAPHS : QUIET;
-	for (unsigned waited = 0; waited < limit_ms && !(quiet >= enough && !xp_agent_unmatched()); waited += WAIT_STEP_MS) {
+	while (xp_agent_now() < until_ns && !(quiet >= enough && !xp_agent_unmatched())) {
 		xp_agent_sleep_ms(WAIT_STEP_MS);
 		quiet = flush(0) ? 0 : quiet + 1;
 		if (xp_agent.exiting)
@@ -87,6 +90,7 @@ void xp_agent_settle(void)
 	if (!counters->left_on)
 		flush(CUPTI_FLUSH_FORCED);
 	counters->in_flight += xp_agent_unmatched();
+	xp_agent_launches_settled();
 }
 
 void xp_agent_stop(void)

@@ -53,7 +53,7 @@ static bool starts(const char *text, size_t len, const char *head)
 static uint32_t look_at(uint32_t domain, uint32_t cbid, const char *name)
 {
 	const struct xp_agent_request *request = &xp_agent.request;
-	uint8_t *want = &xp_agent.view.want[domain - 1][cbid];
+	uint16_t *want = &xp_agent.view.want[domain - 1][cbid];
 	uint32_t satisfied = 0, filters;
 	bool complete;
 	size_t len;
@@ -73,6 +73,10 @@ static uint32_t look_at(uint32_t domain, uint32_t cbid, const char *name)
 	if (xp_agent.view.graphs && (starts(folded, len, "cuGraphInstantiate") || starts(folded, len, "cudaGraphInstantiate")))
 		*want |= WANT_INSTANTIATE;
 	*want |= xp_agent_gate_want(domain, cbid, folded, len);
+	if (xp_agent.view.graphs && starts(folded, len, "cuStreamBegin"))
+		*want |= WANT_CAPTURE_BEGIN;
+	if (xp_agent.view.graphs && starts(folded, len, "cuStreamEndCapture"))
+		*want |= WANT_CAPTURE_END;
 	return satisfied;
 }
 
@@ -100,7 +104,10 @@ static void want_launches(void)
 	}
 }
 
-/* Launches are counted by their driver calls, which every way of launching ends in, whenever activities are wanted. */
+/*
+ * Launches are counted by their driver calls, which every way of launching ends in, whenever kernels are wanted. With copies or sets alone
+ * no launch has a record, and the stop would wait for all of them.
+ */
 int xp_agent_want_apis(void)
 {
 	const struct xp_agent_request *request = &xp_agent.request;
@@ -110,7 +117,7 @@ int xp_agent_want_apis(void)
 	memset(xp_agent.view.api_name, 0, sizeof(xp_agent.view.api_name));
 	if (request->flags & XP_AGENT_RECORDS_ONLY)
 		return XP_AGENT_OK;
-	if (xp_agent.n_kinds)
+	if (xp_agent.view.graphs)
 		want_launches();
 	if (xp_agent.any_api || xp_agent.view.graphs || xp_agent.gate.on)
 		satisfied = look_at_domain(CUPTI_DOMAIN_DRIVER) | look_at_domain(CUPTI_DOMAIN_RUNTIME);

@@ -8,11 +8,18 @@
 /* callback.c */
 cupti_callback_fn xp_agent_callback;
 int xp_agent_want_apis(void);
+void xp_agent_shards_begin(void);
 void xp_agent_sum_shards(struct xp_agent_counters *counters);
 /* The launch of this id in this capture, or NULL. */
 struct launch *xp_agent_launch(uint32_t correlation);
 /* Launches that returned and have no record yet. */
 uint64_t xp_agent_unmatched(void);
+/* No record will come any more: launches that made nodes of a graph are no launches. */
+void xp_agent_launches_settled(void);
+
+/* graph.c */
+void xp_agent_note_graph(uint16_t want, const struct cupti_callback_data *data);
+bool xp_agent_known_exec(const struct cupti_callback_data *data);
 
 /* activity.c, buffer.c */
 int xp_agent_buffers_new(void);
@@ -40,6 +47,11 @@ struct activity {
 	uint32_t flags; /* XP_CAPTURE_* bits of a record */
 };
 
+/* residual.c: steps of arming and stopping; the time of one launch call, on its own thread. */
+int xp_agent_residual_before(void);
+void xp_agent_residual_after(void);
+void xp_agent_residual_note(uint64_t ns, bool after);
+
 /* clock.c: CUPTI's time -> CLOCK_MONOTONIC. */
 void xp_agent_clock_bracket(void);
 uint64_t xp_agent_clock_convert(uint64_t cupti_ns);
@@ -48,6 +60,7 @@ uint64_t xp_agent_clock_convert(uint64_t cupti_ns);
 bool xp_agent_ring_put(const struct xp_agent_slot *slot);
 /* The same, waiting a while for the tool; on the agent's thread only. */
 bool xp_agent_ring_put_slowly(const struct xp_agent_slot *slot);
+void xp_agent_ring_warm(void);
 
 /* name.c: id in the name table, 0 when it has no room. *ret_filters: those that accept the name. */
 int xp_agent_names_new(void);

@@ -3,9 +3,14 @@
 #ifndef XP_WIRE_AGENT_CODES_H
 #define XP_WIRE_AGENT_CODES_H
 
-#define XP_AGENT_MEMFD "xprobe-agent-5"
-#define XP_AGENT_MAGIC "XPCTRL\0" /* and its NUL: 8 bytes */
+#define XP_AGENT_MEMFD_PREFIX "xprobe-agent-" /* and the version */
+#define XP_AGENT_MAGIC "XPCTRL\0"	      /* and its NUL: 8 bytes */
+#ifndef XP_AGENT_VERSION		      /* a test builds an agent of another one */
 #define XP_AGENT_VERSION 5
+#endif
+#define XP_AGENT_TEXT_OF(value) #value
+#define XP_AGENT_TEXT(value) XP_AGENT_TEXT_OF(value)
+#define XP_AGENT_MEMFD XP_AGENT_MEMFD_PREFIX XP_AGENT_TEXT(XP_AGENT_VERSION)
 
 /* The file is sparse and grows at ARM; it is sealed against shrinking. */
 #define XP_AGENT_NAMES_OFFSET (64u << 10)

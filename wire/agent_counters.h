@@ -32,12 +32,13 @@ struct xp_agent_counters {
 	__u64 clock_steps;
 	__u64 stall_ns; /* of the subscription, when it was the process's first */
 	__u64 contexts;
-	__u64 stop_ns;	    /* how long the last stop took */
-	__u64 buffer_bytes; /* memory of the buffer pool */
-	__u64 armed_ns;	    /* CLOCK_MONOTONIC, when callbacks and kinds began to go on */
-	__u64 gate_ns;	    /* how long the stop held launching and loading calls; 0: it did not */
-	__u64 left_on;	    /* XP_AGENT_LEFT_*: kinds stay on; 0: they are off */
+	__u64 stop_ns;			      /* how long the last stop took */
+	__u64 memory_bytes;		      /* the most that this capture takes of the target's memory, CUPTI's own apart */
+	__u64 armed_ns;			      /* CLOCK_MONOTONIC, when callbacks and kinds began to go on */
+	__u64 gate_ns;			      /* how long the stop held launching and loading calls; 0: it did not */
+	__u64 left_on;			      /* XP_AGENT_LEFT_*: kinds stay on; 0: they are off */
+	__u64 residual_ns, residual_launches; /* what stays on a launch, by so many timed ones; 0 of them: not measured */
 };
-XP_WIRE_SIZE(struct xp_agent_counters, 272);
+XP_WIRE_SIZE(struct xp_agent_counters, 288);
 
 #endif

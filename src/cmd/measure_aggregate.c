@@ -2,6 +2,7 @@
 /* `measure --aggregate` (contract 6.5), by flags or by a spec in aggregate mode: one kind of GPU activity, grouped inside the target. */
 #include "cmd/inventory_run.h"
 #include "cmd/measure_cuda.h"
+#include "cmd/measure_cupti.h"
 
 #include <string.h>
 
@@ -68,6 +69,8 @@ static int run(struct xp_session *session, const struct xp_measure_request *requ
 
 	if (!rc)
 		rc = make_plan(session, request, plan, reterr);
+	if (!rc)
+		rc = xp_cupti_refuse(session, plan, reterr);
 	if (!rc)
 		rc = xp_cuda_prepare(session, plan->target, inventory->request.timeout_ms, agent, &stall_ms, reterr);
 	if (rc)

@@ -37,17 +37,16 @@ bool xp_cuda_maps_profiler(const struct xp_target *target)
 	return false;
 }
 
-void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
+void xp_cuda_check_target(struct xp_session *session, struct xp_plan *plan)
 {
 	struct xp_agent_place place = xp_agent_file_place(session);
-	struct xp_cupti_choice choice;
+	struct xp_cupti_choice choice = { 0 };
 	xp_auto_err err = { 0 };
 
-	/* Without a driver in the target the endpoints have said so already. */
-	if (!xp_plan_wants_agent(plan) || plan->n_issues)
-		return;
 	if (wants_cupti(plan) &&
 	    xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, &err))
+		xp_plan_add_issue(plan, &err, NULL);
+	else if (xp_cupti_version_check(plan->target, xp_plan_wants_activities(plan), &choice, &err))
 		xp_plan_add_issue(plan, &err, NULL);
 	else if (wants_cupti(plan))
 		xp_cupti_warn_before(&plan->warnings, plan, &choice);
@@ -59,6 +58,13 @@ void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
 		xp_warn(&plan->warnings, "TORCH_PROFILER_PRESENT", NULL,
 			"the process maps torch.profiler; a profile that is first started during a capture has no GPU events until the "
 			"process restarts");
+}
+
+void xp_cuda_check(struct xp_session *session, struct xp_plan *plan)
+{
+	/* Without a driver in the target the endpoints have said so already. */
+	if (xp_plan_wants_agent(plan) && !plan->n_issues)
+		xp_cuda_check_target(session, plan);
 }
 
 void xp_cuda_warn_injected(struct xp_session *session, unsigned cuda_major, const char *agent_path, const char *cupti_path)

@@ -12,6 +12,8 @@ bool xp_plan_wants_agent(const struct xp_plan *plan);
 /* What would refuse xp_cuda_prepare, as issues of the plan; touches nothing. Sets plan->agent_loaded. Nothing to do without CUDA endpoints.
  */
 void xp_cuda_check(struct xp_session *session, struct xp_plan *plan);
+/* The same whatever other issues the plan has, as a graph's has; only with a CUDA endpoint that resolved. */
+void xp_cuda_check_target(struct xp_session *session, struct xp_plan *plan);
 /*
  * Chooses libcupti, brings the agent (said on stderr before, as warning CUPTI_AGENT_INJECTED after), fills the options for a capture. Every
  * refusal that needs no change of the target comes first. *ret_stall_ms: the injection's stop; unset when the agent was there.

@@ -4,12 +4,23 @@
 
 #include "engine/cupti_version.h"
 
-static bool needs(const struct xp_plan *plan, unsigned what)
+bool xp_plan_wants_activities(const struct xp_plan *plan)
 {
 	for (unsigned i = 0; i < plan->n_endpoints; i++)
-		if (plan->endpoints[i].family->needs & what)
+		if (plan->endpoints[i].family->needs & XP_NEED_ACTIVITY)
 			return true;
 	return false;
+}
+
+int xp_cupti_version_check(const struct xp_target *target, bool activities, const struct xp_cupti_choice *choice, struct xp_err *reterr)
+{
+	if (!activities || !xp_cupti_is_13_0(target, choice))
+		return 0;
+	xp_fail(reterr, XP_E_UNSUPPORTED_CUDA_VERSION,
+		"GPU activities on CUPTI 13.0 may take the program's context along; 13.0 U1 is safe");
+	xp_err_object(reterr, "%s", choice->path);
+	xp_err_hint(reterr, "install nvidia-cuda-cupti 13.0.85 or newer, or measure CUDA calls alone");
+	return -XP_E_UNSUPPORTED_CUDA_VERSION;
 }
 
 int xp_records_only_check(const struct xp_plan *plan, struct xp_err *reterr)
@@ -25,9 +36,20 @@ int xp_records_only_check(const struct xp_plan *plan, struct xp_err *reterr)
 	return 0;
 }
 
+int xp_cupti_refuse(struct xp_session *session, const struct xp_plan *plan, struct xp_err *reterr)
+{
+	struct xp_cupti_choice choice;
+	int rc = plan->records_only ? xp_records_only_check(plan, reterr) : 0;
+
+	if (rc || !xp_plan_wants_activities(plan))
+		return rc;
+	rc = xp_cupti_find(plan->target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, reterr);
+	return rc ? rc : xp_cupti_version_check(plan->target, true, &choice, reterr);
+}
+
 void xp_cupti_warn_before(struct xp_warnings *warnings, const struct xp_plan *plan, const struct xp_cupti_choice *choice)
 {
-	if (!needs(plan, XP_NEED_ACTIVITY) || !xp_cupti_is_old(plan->target, choice))
+	if (!xp_plan_wants_activities(plan) || !xp_cupti_is_old(choice))
 		return;
 	xp_warn(warnings, "STOP_HOLDS_LAUNCHES", json_pack("{s:s}", "cupti_path", choice->path),
 		"before CUPTI 13.0 U1 the stop holds up all launches until the GPU work queued at that moment has run; calls alone do not "

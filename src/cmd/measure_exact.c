@@ -132,7 +132,7 @@ static int make_parts(struct xp_session *session, struct xp_plan *plan, struct p
 		xp_arena_defer(session->arena, free_exact, parts->host);
 	if (!xp_plan_wants_agent(plan))
 		return 0;
-	rc = plan->records_only ? xp_records_only_check(plan, reterr) : 0;
+	rc = xp_cupti_refuse(session, plan, reterr);
 	if (!rc)
 		rc = xp_agent_prepare(session, plan, &options, &parts->injection_stall_ms, reterr);
 	options.records_only = plan->records_only;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `validate --spec` of a graph: the value and its text for people. In: a spec document. Touches nothing in the target. No state. */
+#include "cmd/measure_cuda.h"
 #include "cmd/validate.h"
 #include "plan/graph_validation.h"
 
@@ -67,6 +68,12 @@ int xp_validate_graph_spec(struct xp_session *session, const json_t *document, s
 		rc = xp_target_check(target, reterr);
 	if (rc)
 		return rc;
+	if (xp_graph_wants_agent(&graph)) {
+		size_t first = plan->n_issues;
+
+		xp_cuda_check_target(session, plan);
+		xp_graph_blame_agent(&graph, first);
+	}
 	*value = xp_graph_validation_make(&graph);
 	session->value = value;
 	session->record = &xp_graph_validation_record;

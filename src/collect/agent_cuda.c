@@ -19,6 +19,7 @@ struct xp_cuda_account *xp_agent_cuda_account(const struct xp_agent_facts *facts
 		.driver_version = facts->identity.driver_version,
 		.agent_abi = XP_CAPTURE_ABI_5,
 		.contexts_seen = (uint32_t)counters->contexts,
+		.agent_memory_bytes = counters->memory_bytes,
 	};
 	return account;
 }

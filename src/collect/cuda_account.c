@@ -16,6 +16,8 @@ static const struct xp_field cuda_fields[] = {
 	XP_FIELD(xp_cuda_account, driver_version, U32, "CUDA version of the driver"),
 	XP_FIELD(xp_cuda_account, agent_abi, U32, "version of the capture records"),
 	XP_FIELD(xp_cuda_account, contexts_seen, U32, "CUDA contexts"),
+	XP_FIELD(xp_cuda_account, agent_memory_bytes, U64,
+		 "the most memory that the agent takes of the process for this capture; 0: offline"),
 };
 const struct xp_record xp_cuda_account_record =
 	XP_RECORD("CudaAccount", xp_cuda_account, cuda_fields, "what the CUDA side saw, contract 15.1");

@@ -10,6 +10,7 @@ struct xp_cuda_account {
 	uint64_t api_launches_seen, graph_launches_seen, activities_seen, invalid_time_records, in_flight_at_stop, predates_attach,
 		launch_unknown, within_clock_error;
 	uint32_t cupti_version, driver_version, agent_abi, contexts_seen;
+	uint64_t agent_memory_bytes;
 };
 extern const struct xp_record xp_cuda_account_record; /* "CudaAccount" */
 

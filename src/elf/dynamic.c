@@ -151,6 +151,14 @@ const char *xp_elf_needed(const struct xp_elf *elf, size_t index)
 	return NULL;
 }
 
+const char *xp_elf_soname(const struct xp_elf *elf)
+{
+	const struct xp_elf_dynamic *dynamic = &elf->dynamic;
+	uint64_t at = dynamic->n ? value_of(dynamic, DT_SONAME) : 0;
+
+	return at && dynamic->names && at < dynamic->names_size ? dynamic->names + at : NULL;
+}
+
 /* An old PIE has no flag: it is told from a library by its loader and its missing library name. */
 enum xp_elf_kind xp_elf_kind(const struct xp_elf *elf)
 {

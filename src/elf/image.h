@@ -78,5 +78,7 @@ bool xp_elf_note_is(const struct xp_elf_note *note, const char *owner, uint32_t 
 const char *xp_elf_build_id(const struct xp_elf *elf, struct xp_arena *arena);
 /* DT_NEEDED number `index`, NULL behind the last. */
 const char *xp_elf_needed(const struct xp_elf *elf, size_t index);
+/* DT_SONAME, NULL: the file has none. */
+const char *xp_elf_soname(const struct xp_elf *elf);
 
 #endif

@@ -14,17 +14,20 @@
 
 #include "wire/agent.h"
 
-#define LINK_TEXT "/memfd:" XP_AGENT_MEMFD
+#define LINK_TEXT "/memfd:" XP_AGENT_MEMFD_PREFIX
 
-static bool is_ours(int directory, const char *name)
+/* Of whatever version; what lies in the file tells. */
+static bool is_agent(const char *text)
 {
-	char text[sizeof(LINK_TEXT) + 16];
+	return !strncmp(text, LINK_TEXT, strlen(LINK_TEXT)) && text[strlen(LINK_TEXT)] >= '0' && text[strlen(LINK_TEXT)] <= '9';
+}
+
+static bool links_to_agent(int directory, const char *name)
+{
+	char text[sizeof(LINK_TEXT) + 16] = "";
 	ssize_t n = readlinkat(directory, name, text, sizeof(text) - 1);
 
-	if (n < (ssize_t)strlen(LINK_TEXT))
-		return false;
-	text[n] = '\0';
-	return !strncmp(text, LINK_TEXT, strlen(LINK_TEXT)) && (text[strlen(LINK_TEXT)] == '\0' || text[strlen(LINK_TEXT)] == ' ');
+	return n > 0 && is_agent(text);
 }
 
 /* The link opens the file anew where /proc lets us; the kernel's other way asks for the right to trace. */
@@ -61,7 +64,7 @@ static int next_descriptor(struct xp_target *target, uint64_t *cursor, struct xp
 	for (const struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
 		uint64_t number = strtoull(entry->d_name, NULL, 10);
 
-		if (entry->d_name[0] != '.' && number >= *cursor && number < best && is_ours(dirfd(list), entry->d_name))
+		if (entry->d_name[0] != '.' && number >= *cursor && number < best && links_to_agent(dirfd(list), entry->d_name))
 			best = number;
 	}
 	*cursor = best == UINT64_MAX ? UINT32_MAX : best + 1;
@@ -82,7 +85,7 @@ static int next_mapping(struct xp_target *target, uint64_t *cursor)
 		int fd;
 
 		*cursor = UINT32_MAX + i + 1;
-		if (strcmp(maps->at[i].path, LINK_TEXT) != 0 || maps->at[i].offset)
+		if (!is_agent(maps->at[i].path) || maps->at[i].offset)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", xp_target_pid(target), (unsigned long long)maps->at[i].start,
 			 (unsigned long long)maps->at[i].end);

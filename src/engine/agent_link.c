@@ -45,14 +45,38 @@ static uint32_t own_pid_of(const struct xp_target *target)
 	return pid;
 }
 
-/* An agent that could not read /proc knows no start time; a copy in a forked child is told by its pid then. */
-static bool identity_fits(const struct xp_target *target, const struct xp_agent_identity *identity)
+/* Magic and owner. An agent that could not read /proc knows no start time; a copy in a forked child is told by its pid then. */
+static bool is_of_target(const struct xp_target *target, const struct xp_agent_identity *identity)
 {
 	uint64_t start = xp_target_identity(target)->process_start_time;
 
-	return !memcmp(identity->magic, XP_AGENT_MAGIC, sizeof(identity->magic)) && identity->version == XP_AGENT_VERSION &&
-	       identity->control_size == sizeof(struct xp_agent_control) && identity->owner_pid == own_pid_of(target) &&
+	return !memcmp(identity->magic, XP_AGENT_MAGIC, sizeof(identity->magic)) && identity->owner_pid == own_pid_of(target) &&
 	       (!identity->owner_start_time || identity->owner_start_time == start);
+}
+
+static bool identity_fits(const struct xp_target *target, const struct xp_agent_identity *identity)
+{
+	return identity->version == XP_AGENT_VERSION && identity->control_size == sizeof(struct xp_agent_control) &&
+	       is_of_target(target, identity);
+}
+
+/* An agent of another control version: idle it is left alone, at work nobody else can be. */
+static int check_other(const struct xp_target *target, int fd, struct xp_err *reterr)
+{
+	struct {
+		struct xp_agent_identity identity;
+		struct xp_agent_word word;
+	} other;
+	int rc;
+
+	if (pread(fd, &other, sizeof(other), 0) != sizeof(other) || other.identity.version == XP_AGENT_VERSION ||
+	    !is_of_target(target, &other.identity) || other.word.state == XP_AGENT_IDLE || other.word.state == XP_AGENT_GONE)
+		return 0;
+	rc = xp_fail(reterr, XP_E_TARGET_BUSY, "an agent of control version %u is at work in the target; this xprobe speaks version %d",
+		     other.identity.version, XP_AGENT_VERSION);
+	xp_err_detail(reterr, "holder", json_sprintf("agent of control version %u", other.identity.version));
+	xp_err_hint(reterr, "wait until it is idle, or use the xprobe that brought it");
+	return rc;
 }
 
 /* A file that could shrink could end us by SIGBUS: only a sealed one is mapped. It is mapped to its largest size, since it grows at ARM. */
@@ -86,7 +110,7 @@ static void unmap_file(struct xp_agent_link *link)
 int xp_agent_link_open(struct xp_target *target, struct xp_agent_link **ret_link, struct xp_err *reterr)
 {
 	xp_auto(xp_agent_link_close) struct xp_agent_link *link = calloc(1, sizeof(*link));
-	xp_auto_err refused = {};
+	xp_auto_err refused = {}, busy = {};
 	uint64_t cursor = 0;
 	int fd;
 
@@ -96,6 +120,10 @@ int xp_agent_link_open(struct xp_target *target, struct xp_agent_link **ret_link
 	while ((fd = xp_agent_find_next(target, &cursor, &refused)) != -1) {
 		if (fd < 0)
 			continue;
+		if (check_other(target, fd, &busy)) {
+			close(fd);
+			return xp_err_move(reterr, &busy);
+		}
 		if (map_file(link, fd)) {
 			close(fd);
 			continue;
@@ -180,6 +208,8 @@ void xp_agent_link_send(struct xp_agent_link *link, uint32_t command, const stru
 		link->capacity = request->capacity;
 		link->aggregate = request->mode == XP_AGENT_AGGREGATE;
 		link->tail = 0;
+		link->head = 0;
+		link->told = 0;
 		link->names_read = 0;
 		link->captures = link->control->captures;
 	}

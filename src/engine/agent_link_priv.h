@@ -14,6 +14,8 @@ struct xp_agent_link {
 	uint32_t capacity; /* as asked for at ARM, never as the other side says */
 	bool aggregate;
 	uint64_t tail, names_read;
+	uint64_t head,
+		told; /* head as seen last, tail as published last: lines that application threads use are touched once in many records */
 	uint64_t captures; /* as counted before ARM: until it moves, what lies in the file is an older capture's */
 	char cupti_path[sizeof(((struct xp_agent_control *)0)->cupti_path) + 1];
 };

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { TELL_PARTS = 16 }; /* of the ring: after each the agent is told that they are free */
+
 /* The file grows behind our back, but never shrinks: what lay in it once can be read for ever. */
 static bool lies_in_file(const struct xp_agent_link *link, uint64_t end)
 {
@@ -18,11 +20,20 @@ static struct xp_agent_slot *slot_at(const struct xp_agent_link *link, uint64_t 
 	return (struct xp_agent_slot *)(link->memory + XP_AGENT_DATA_OFFSET) + (position & (link->capacity - 1));
 }
 
-static bool have_reserved(const struct xp_agent_link *link)
+static void tell_tail(struct xp_agent_link *link)
 {
-	uint64_t head = __atomic_load_n(&link->control->head, __ATOMIC_ACQUIRE);
+	if (link->told != link->tail)
+		__atomic_store_n(&link->control->tail, link->tail, __ATOMIC_RELEASE);
+	link->told = link->tail;
+}
 
-	if (!xp_agent_link_begun(link) || link->aggregate || head == link->tail || head - link->tail > link->capacity)
+static bool have_reserved(struct xp_agent_link *link)
+{
+	if (!xp_agent_link_begun(link) || link->aggregate)
+		return false;
+	if (link->head == link->tail)
+		link->head = __atomic_load_n(&link->control->head, __ATOMIC_ACQUIRE);
+	if (link->head == link->tail || link->head - link->tail > link->capacity)
 		return false;
 	return link->tail || lies_in_file(link, XP_AGENT_DATA_OFFSET + (uint64_t)link->capacity * sizeof(struct xp_agent_slot));
 }
@@ -30,18 +41,19 @@ static bool have_reserved(const struct xp_agent_link *link)
 static void advance(struct xp_agent_link *link)
 {
 	link->tail++;
-	__atomic_store_n(&link->control->tail, link->tail, __ATOMIC_RELEASE);
+	if (link->tail - link->told >= link->capacity / TELL_PARTS)
+		tell_tail(link);
 }
 
 bool xp_agent_link_record(struct xp_agent_link *link, struct xp_capture_event_5 *ret_record)
 {
 	const struct xp_agent_slot *slot;
 
-	if (!have_reserved(link))
+	slot = have_reserved(link) ? slot_at(link, link->tail) : NULL;
+	if (!slot || __atomic_load_n(&slot->commit, __ATOMIC_ACQUIRE) != link->tail + 1) {
+		tell_tail(link);
 		return false;
-	slot = slot_at(link, link->tail);
-	if (__atomic_load_n(&slot->commit, __ATOMIC_ACQUIRE) != link->tail + 1)
-		return false;
+	}
 	memcpy(ret_record, slot, sizeof(*ret_record));
 	memset(ret_record->zero, 0, sizeof(ret_record->zero));
 	advance(link);

@@ -12,62 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OLDEST = 12, NEWEST = 13, PATH_BYTES = 4096, ENVIRON_BYTES = 1 << 17 };
+#include "engine/cupti_find_priv.h"
 
-/* What the mappings say of CUDA. */
-struct seen {
-	bool driver;
-	const char *cudart[NEWEST + 1], *cupti[NEWEST + 1]; /* by major */
-	unsigned other_major;				    /* of a libcudart that is not supported; 0: none */
-};
-
-/* The major behind PREFIX in a file name such as libcudart.so.13.0.96 or libcudart-0f1a2b.so.12.4 (renamed in wheels); 0: another file. */
-static unsigned major_of(const char *path, const char *stem)
-{
-	const char *name = strrchr(path, '/'), *so;
-	unsigned major = 0;
-
-	name = name ? name + 1 : path;
-	if (strncmp(name, stem, strlen(stem)) != 0)
-		return 0;
-	name += strlen(stem);
-	if (*name != '.' && *name != '-')
-		return 0;
-	so = strstr(name, ".so.");
-	if (!so)
-		return 0;
-	for (so += 4; *so >= '0' && *so <= '9' && major < 1000; so++)
-		major = major * 10 + (unsigned)(*so - '0');
-	/* CUPTI of CUDA 12 may be named by its year: libcupti.so.2024.3.2. */
-	return major >= 2022 ? OLDEST : major;
-}
-
-static bool is_driver(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	return !strncmp(name, "libcuda.so", 10) && (name[10] == '\0' || name[10] == '.');
-}
-
-static struct seen look(const struct xp_maps *maps)
-{
-	struct seen seen = { 0 };
-
-	for (size_t i = 0; i < maps->n; i++) {
-		const char *path = maps->at[i].path;
-		unsigned cudart = major_of(path, "libcudart"), cupti = major_of(path, "libcupti");
-
-		seen.driver = seen.driver || is_driver(path);
-		if (cudart >= OLDEST && cudart <= NEWEST)
-			seen.cudart[cudart] = path;
-		else if (cudart)
-			seen.other_major = cudart;
-		if (cupti >= OLDEST && cupti <= NEWEST)
-			seen.cupti[cupti] = path;
-	}
-	return seen;
-}
+enum { OLDEST = XP_CUDA_OLDEST, NEWEST = XP_CUDA_NEWEST, PATH_BYTES = 4096, ENVIRON_BYTES = 1 << 17 };
 
 /* A regular file at that path in the target's own view. */
 static bool exists(const struct xp_target *target, const char *path)
@@ -182,8 +129,8 @@ static void try_environment(struct search *search, unsigned major)
 				try_folders(search, p + strlen(hints[i].name), hints[i].below, major);
 }
 
-/* Which major the target speaks: asked for, else its libcudart's, else of a mapped libcupti, else unknown (0). */
-static int choose_major(const struct seen *seen, unsigned cuda_major, unsigned *ret_major, struct xp_err *reterr)
+/* Which major the target speaks: asked for, else its libcudart's, else its driver's or newest mapped libcupti's, else unknown (0). */
+static int choose_major(const struct xp_cuda_seen *seen, unsigned cuda_major, unsigned *ret_major, struct xp_err *reterr)
 {
 	bool both = seen->cudart[OLDEST] && seen->cudart[NEWEST];
 
@@ -198,6 +145,8 @@ static int choose_major(const struct seen *seen, unsigned cuda_major, unsigned *
 	for (unsigned major = OLDEST; !*ret_major && major <= NEWEST; major++)
 		if (seen->cudart[major])
 			*ret_major = major;
+	if (!*ret_major && seen->driver_major && seen->cupti[seen->driver_major])
+		*ret_major = seen->driver_major;
 	for (unsigned major = NEWEST; !*ret_major && major >= OLDEST; major--)
 		if (seen->cupti[major])
 			*ret_major = major;
@@ -211,7 +160,7 @@ static int choose_major(const struct seen *seen, unsigned cuda_major, unsigned *
 int xp_cupti_find(const struct xp_target *target, unsigned cuda_major, struct xp_arena *arena, struct xp_cupti_choice *ret_choice,
 		  struct xp_err *reterr)
 {
-	struct seen seen = look(xp_target_maps(target));
+	struct xp_cuda_seen seen = xp_cuda_look(target);
 	struct search search = { .target = target, .arena = arena };
 	unsigned major;
 
@@ -226,7 +175,7 @@ int xp_cupti_find(const struct xp_target *target, unsigned cuda_major, struct xp
 		return 0;
 	}
 	for (unsigned m = NEWEST; m >= OLDEST && !search.found; m--) {
-		if (major && m != major)
+		if (major ? m != major : seen.driver_major && m > seen.driver_major)
 			continue;
 		if (seen.cudart[m])
 			try_beside(&search, seen.cudart[m], m);

@@ -32,9 +32,12 @@ static bool is_wheel_of_13_0(const struct xp_target *target, const char *path)
 	return is_there(target, folder);
 }
 
-bool xp_cupti_is_old(const struct xp_target *target, const struct xp_cupti_choice *choice)
+bool xp_cupti_is_old(const struct xp_cupti_choice *choice)
 {
-	if (choice->major < 13)
-		return true;
-	return strstr(choice->path, "libcupti.so.2025.3.0") || is_wheel_of_13_0(target, choice->path);
+	return choice->major < 13;
+}
+
+bool xp_cupti_is_13_0(const struct xp_target *target, const struct xp_cupti_choice *choice)
+{
+	return choice->major == 13 && (strstr(choice->path, "libcupti.so.2025.3.0") || is_wheel_of_13_0(target, choice->path));
 }

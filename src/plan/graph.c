@@ -227,6 +227,39 @@ static int try_rights(struct xp_graph *graph, struct xp_err *reterr)
 	return rc;
 }
 
+static bool wants_agent(const struct xp_graph *graph, const struct xp_graph_endpoint *endpoint)
+{
+	return endpoint->index >= 0 && endpoint->resolved && !graph->plan->endpoints[endpoint->index].family->host;
+}
+
+bool xp_graph_wants_agent(const struct xp_graph *graph)
+{
+	for (size_t i = 0; i < graph->n_endpoints; i++)
+		if (wants_agent(graph, &graph->endpoints[i]))
+			return true;
+	return false;
+}
+
+void xp_graph_blame_agent(struct xp_graph *graph, size_t first)
+{
+	const struct xp_plan *plan = graph->plan;
+
+	for (size_t i = 0; i < graph->n_endpoints; i++) {
+		struct xp_graph_endpoint *endpoint = &graph->endpoints[i];
+
+		if (!wants_agent(graph, endpoint))
+			continue;
+		endpoint->faulty = endpoint->faulty || first < plan->n_issues;
+		for (size_t k = first; k < plan->n_issues; k++)
+			add_known(graph, XP_SCOPE_ENDPOINT, endpoint->name, XP_GRAPH_CAPABILITY, plan->issues[k].err);
+	}
+	for (size_t i = 0; i < graph->n_edges; i++) {
+		struct xp_graph_edge *edge = &graph->edges[i];
+
+		edge->faulty = edge->faulty || (edge->start && edge->start->faulty) || (edge->end && edge->end->faulty);
+	}
+}
+
 static size_t looked_at(size_t n)
 {
 	return n < XP_GRAPH_LOOKED_AT ? n : XP_GRAPH_LOOKED_AT;

@@ -77,6 +77,10 @@ int xp_graph_first_issue(const struct xp_graph *graph, struct xp_err *reterr);
 void xp_graph_check_shape(struct xp_graph *graph);
 void xp_graph_check_whole(struct xp_graph *graph);
 /* Takes *err (moves it) as an issue. */
+/* An endpoint that the agent would watch, and that can be watched as far as the plan knows. */
+bool xp_graph_wants_agent(const struct xp_graph *graph);
+/* The plan's issues from `first` on are faults of every such endpoint, and of the edges that use them. */
+void xp_graph_blame_agent(struct xp_graph *graph, size_t first);
 void xp_graph_add_issue(struct xp_graph *graph, enum xp_graph_scope scope, const char *name, enum xp_graph_rule rule, struct xp_err *err);
 /* Distinct filters that the agent needs for these endpoints. */
 unsigned xp_graph_cuda_filters(const struct xp_plan *plan);

@@ -4,6 +4,7 @@
  *   agent PATH               load the agent and start it          cupti PATH    map libcupti, as torch does
  *   set NAME VALUE / get NAME  of the fake libcupti                names         print the lengths of the long names
  *   launch THREADS N NAME NS  N kernels from each of THREADS       driver N      N kernels by the driver API
+ *   capture N                 N launches into a stream that is being captured
  *   fail N   memcpy KIND SRC DST BYTES N   memset N   graph K N (made now)   old K N (a graph made at the start)   sync MS
  *   loop THREADS US   launch until `end`      fork   exec PATH   exit
  *   mixed THREADS US   the same, the first thread replays graphs and the second loads modules
@@ -141,6 +142,8 @@ static unsigned long long obey_work(const char *verb, char a[4][4200], int n)
 	if (!strcmp(verb, "driver"))
 		for (int i = 0; i < atoi(a[0]); i++)
 			fake_cu_launch("by_driver", 1, 100, 0, 0);
+	else if (!strcmp(verb, "capture"))
+		fake_cu_capture((unsigned)atoi(a[0]));
 	else if (!strcmp(verb, "fail"))
 		for (int i = 0; i < atoi(a[0]); i++)
 			fake_launch("refused", 1, 100, 700);

@@ -8,6 +8,7 @@
 
 enum { STREAMS = 256, LEAD_NS = 2000, DRIVER_VERSION = 13000 };
 enum { CB_MODULE_LOAD = 19, CB_LAUNCH = 307, CB_GRAPH_LAUNCH = 514, CB_CONTEXT_CREATE = 645, CB_GRAPH_INSTANTIATE = 674 };
+enum { CB_BEGIN_CAPTURE = 593, CB_END_CAPTURE = 521 };
 
 struct graph {
 	struct graph *self; /* what the launch call's first parameter points to */
@@ -129,6 +130,23 @@ int fake_cu_memset(uint32_t value, uint64_t bytes, uint32_t stream, uint32_t out
 
 	schedule(&work, bytes / 32 + 1);
 	return 0;
+}
+
+static void empty_call(uint32_t cbid, const char *name)
+{
+	uint32_t id = fake_next_correlation();
+	uint64_t cell = 0x5555;
+
+	fake_call_enter(1, cbid, name, NULL, &cell, id);
+	fake_call_leave(1, cbid, name, NULL, &cell, id, 0);
+}
+
+void fake_cu_capture(unsigned launches)
+{
+	empty_call(CB_BEGIN_CAPTURE, "cuStreamBeginCapture_v2");
+	while (launches--)
+		empty_call(CB_LAUNCH, "cuLaunchKernel");
+	empty_call(CB_END_CAPTURE, "cuStreamEndCapture");
 }
 
 void *fake_cu_graph(unsigned kernels, const char *name)

@@ -16,7 +16,7 @@ static struct setting {
 } settings[] = {
 	{ "version", FAKE_VERSION }, { "dead", 0 },	{ "zero_every", 0 }, { "negative_every", 0 }, { "drop_every", 0 },
 	{ "subscribe_ms", 0 },	     { "busy", 0 },	{ "late_us", 0 },    { "same_id", 0 },	      { "clock_step_ns", 0 },
-	{ "freed_early", 0 },	     { "sessions", 0 }, { "disable_ms", 1 }, { "kernel_on", 0 },
+	{ "freed_early", 0 },	     { "sessions", 0 }, { "disable_ms", 1 }, { "kernel_on", 0 },      { "residual_ns", 0 },
 };
 
 uint64_t *fake_setting(const char *name)
@@ -69,6 +69,8 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 		{ 1, 442, "cuLaunchKernel_ptsz" },
 		{ 1, 514, "cuGraphLaunch" },
 		{ 1, 645, "cuCtxCreate_v3" },
+		{ 1, 521, "cuStreamEndCapture" },
+		{ 1, 593, "cuStreamBeginCapture_v2" },
 		{ 1, 674, "cuGraphInstantiateWithFlags" },
 		{ 2, 41, "cudaMemcpyAsync_v3020" },
 		{ 2, 51, "cudaMemsetAsync_v3020" },

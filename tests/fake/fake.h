@@ -43,6 +43,8 @@ int cuDeviceGetCount(int *count);
 int fake_cu_launch(const char *name, uint32_t stream, uint64_t duration_ns, uint32_t correlation, int result);
 int fake_cu_memcpy(uint8_t kind, uint8_t src, uint8_t dst, uint64_t bytes, uint32_t stream, uint32_t correlation);
 int fake_cu_memset(uint32_t value, uint64_t bytes, uint32_t stream, uint32_t correlation);
+/* Launches into a stream that is being captured: calls without work. */
+void fake_cu_capture(unsigned launches);
 void *fake_cu_graph(unsigned kernels, const char *name);
 int fake_cu_graph_launch(void *exec, uint32_t stream, uint32_t correlation);
 /* Calls that take so long: loading a module, creating a context, a launch that waits for a full queue. */

@@ -33,7 +33,7 @@ static fake_request *request;
 static fake_complete *complete;
 static uint8_t on[KINDS];
 static uint64_t n_records, dropped;
-static int asked;
+static int asked, ever_on;
 static _Thread_local struct filled *mine;
 
 static uint64_t now_ns(void)
@@ -50,6 +50,7 @@ int cuptiActivityEnable(uint32_t kind)
 		fake_die("GRAPH_TRACE was enabled, which kills programs with older graphs");
 	if (kind >= KINDS)
 		return 1;
+	__atomic_store_n(&ever_on, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_exchange_n(&on[kind], 1, __ATOMIC_SEQ_CST) && kind == KIND_CONCURRENT_KERNEL)
 		fake_gate_switched_on();
 	fake_cupti_set("kernel_on", on[KIND_CONCURRENT_KERNEL]);
@@ -198,6 +199,11 @@ void fake_record(const struct fake_work *given)
 	};
 	struct fake_work work = *given;
 	uint32_t kind = kinds[given->kind];
+	uint64_t until = now_ns() + fake_cupti_get("residual_ns");
+
+	/* What a kind once on leaves on every launch. */
+	while (__atomic_load_n(&ever_on, __ATOMIC_SEQ_CST) && now_ns() < until)
+		;
 
 	work.start_ns += fake_cupti_get("clock_step_ns");
 	work.end_ns += fake_cupti_get("clock_step_ns");

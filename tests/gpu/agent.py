@@ -24,24 +24,31 @@ FOLDER = tempfile.TemporaryDirectory()
 START_S = 1.5  # from the command's start until its window is surely open, injection and first arm included
 
 
-def program():
-    path = os.path.join(FOLDER.name, "launches")
+def program(*flags):
+    path = os.path.join(FOLDER.name, "launches" + "".join(flags).replace(" ", ""))
     if not os.path.exists(path):
         if not glob.glob("/dev/nvidia[0-9]*"):
             raise xp.Skip("no NVIDIA GPU here")
         if not os.path.exists(NVCC):
             raise xp.Skip("no nvcc here")
-        subprocess.run([NVCC, "-O2", "-o", path, SOURCE, "-lpthread"], check=True)
+        subprocess.run([NVCC, "-O2", *flags, "-o", path, SOURCE, "-lpthread", "-lcuda"], check=True)
     return path
 
 
 class App:
+    def __init__(self, *flags):
+        self.flags = flags
+
     def __enter__(self):
-        self.process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([program(*self.flags)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell("launch 1 1")
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind:  # the test's own failure is what counts
+            self.process.kill()
+            self.process.wait()
+            return
         self.process.stdin.close()
         assert self.process.wait(30) == 0, "the program was harmed"
 
@@ -52,13 +59,13 @@ class App:
         assert answer, f"the program ended at `{line}`"
         return int(answer)
 
-    def measure(self, *flags, lines=(), seconds=4.0):
+    def measure(self, *flags, lines=(), seconds=4.0, start_s=START_S):
         """Runs `measure` and, inside its window, these lines. -> (document, answers)"""
         answers = []
 
         def work():
             if lines:
-                time.sleep(START_S)
+                time.sleep(start_s)
             answers.extend(self.tell(line) for line in lines)
 
         worker = threading.Thread(target=work)
@@ -92,6 +99,65 @@ def test_every_launch_has_its_kernel():
             assert cuda["activities_seen"] == cuda["api_launches_seen"] == 8 * 1009, cuda
             assert cuda["invalid_time_records"] == cuda["in_flight_at_stop"] == cuda["launch_unknown"] == 0, cuda
             print("arm", i, "stall_ms", document["cost"]["stall_ms"], "attach_ms", document["cost"]["attach_ms"], "p50", document["measurement"]["latency_ns"])
+
+
+WAYS = ["runtime", "driver", "cooperative", "driver-cooperative", "extended", "driver-extended"]
+
+
+def every_way(*flags):
+    """Every way of launching from 8 threads, each on its stream: `@launch` of the driver sees all of them, each with its kernel."""
+    with App(*flags) as app:
+        run, _ = app.measure(*exact("cuda:driver_api:@launch:entry", "cuda:kernel_start:name~empty_kernel"), lines=[f"way {way} 8 211" for way in WAYS])
+        document = ok(run)
+        cuda = document["collection"]["cuda"]
+        assert samples(document)["matched"] == len(WAYS) * 8 * 211, (samples(document), cuda)
+        assert samples(document)["unmatched_start"] == samples(document)["unmatched_end"] == samples(document)["ambiguous"] == 0, samples(document)
+        assert cuda["activities_seen"] == cuda["api_launches_seen"] == len(WAYS) * 8 * 211, cuda
+        assert cuda["launch_unknown"] == cuda["in_flight_at_stop"] == cuda["invalid_time_records"] == 0, cuda
+        run, _ = app.measure(*exact("cuda:runtime_api:@launch:entry", "cuda:runtime_api:@launch:exit"), lines=[f"way {way} 3 101" for way in WAYS])
+        assert samples(ok(run))["matched"] == 3 * 3 * 101, samples(run.doc)
+        for way, api in {"driver": "cuLaunchKernel", "driver-cooperative": "cuLaunchCooperativeKernel", "driver-extended": "cuLaunchKernelEx"}.items():
+            run, _ = app.measure(*exact(f"cuda:driver_api:{api}:entry", "cuda:kernel_start"), lines=[f"way {way} 2 53"], seconds=2.5)
+            assert samples(ok(run))["matched"] == 2 * 53, (api, samples(run.doc))
+
+
+def test_every_way_to_launch():
+    every_way()
+
+
+def test_every_way_to_launch_on_per_thread_streams():
+    every_way("-default-stream", "per-thread")
+
+
+def test_graphs_with_copies_before_and_after_attach():
+    with App() as app:
+        for line in ["mixed 1000", "newmixed 1000"]:
+            run, _ = app.measure(*exact("cuda:driver_api:cuGraphLaunch:entry", "cuda:kernel_start:name~node_kernel"), lines=[line])
+            document = ok(run)
+            cuda = document["collection"]["cuda"]
+            assert samples(document)["matched"] == 24 * 1000, (line, samples(document), cuda)
+            assert cuda["activities_seen"] == 31 * 1000 and cuda["graph_launches_seen"] == 1000, (line, cuda)
+            assert cuda["predates_attach"] == (31000 if line == "mixed 1000" else 0), (line, cuda)
+        groups = groups_of(app, "memcpy", ["newmixed 211"])
+        assert [(group["count"], group["in_graph"]) for group in groups] == [(7 * 211, 7 * 211)], groups
+        # Copies on the device, in a graph that was built before, are what they are made of: kernels.
+        groups = groups_of(app, "kernel", ["mixed 101"])
+        assert sum(group["count"] for group in groups) == 31 * 101, groups
+
+
+def test_twenty_arms_with_idle_gaps():
+    """No record lost, none misplaced: also behind seconds without any work, where the first records of a capture went wrong elsewhere."""
+    with App() as app:
+        for i in range(20):
+            if i == 10:
+                time.sleep(8)
+            run, _ = app.measure(*exact("cuda:driver_api:cuLaunchKernel:entry", "cuda:kernel_start"), lines=["launch 1 53"],
+                                 seconds=START_S + 0.6 if i == 0 else 1.0 + 0.05 * (i % 3), start_s=START_S if i == 0 else 0.6)
+            document = ok(run)
+            assert samples(document)["matched"] == 53 and samples(document)["unmatched_start"] == samples(document)["unmatched_end"] == 0, (i, samples(document))
+            cuda = document["collection"]["cuda"]
+            assert cuda["activities_seen"] == cuda["api_launches_seen"] == 53 and cuda["within_clock_error"] == 0, (i, cuda)
+            assert document["measurement"]["latency_ns"]["min"] > 0, document["measurement"]
 
 
 def test_durations_equal_cuda_events():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program with the fake CUDA (tests/fake/app.c) as a context manager, also behind commands that put it into another place."""
+import os
 import pathlib
 import subprocess
 import threading
@@ -12,18 +13,19 @@ WINDOW_S = 1.0  # from the command's start until its window is surely open
 
 
 class App:
-    """prefix: a command that runs it. version: what its libcupti says of itself. library: mapped first, by path."""
+    """prefix: a command that runs it. version: what its libcupti says of itself. library: mapped first, by path. cupti: its path, "" none."""
 
-    def __init__(self, major=13, version=None, prefix=(), program=None, cupti=None, library=None):
+    def __init__(self, major=13, version=None, prefix=(), program=None, cupti=None, library=None, environment=None):
         self.major, self.version, self.prefix, self.library = major, version, [*map(str, prefix)], library
+        self.environment = {**os.environ, **(environment or {})}
         self.program = str(program or FAKE / f"app{major}")
-        self.cupti = cupti or f"{FAKE}/{major}/libcupti.so.{major}"
+        self.cupti = cupti if cupti is not None else f"{FAKE}/{major}/libcupti.so.{major}"
 
     def __enter__(self):
-        self.process = subprocess.Popen([*self.prefix, self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*self.prefix, self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment)
         if self.library:
             assert self.tell(f"cupti {self.library}") == 0
-        assert self.tell(f"cupti {self.cupti}") == 0, "libcupti was not mapped"
+        assert not self.cupti or self.tell(f"cupti {self.cupti}") == 0, "libcupti was not mapped"
         if self.version:
             self.tell(f"set version {self.version}")
         self.pid = self._find(self.process.pid)

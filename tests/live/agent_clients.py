@@ -4,6 +4,7 @@
 
 The program is the fake CUDA's, and so is its profiler (tests/fake/client.c); the agent comes by real injection.
 """
+import pathlib
 import shutil
 import time
 
@@ -11,6 +12,7 @@ import xp
 from fake_cuda import FAKE, KERNELS, LAUNCHES, App, issues, pair, warnings
 
 PROFILED = 53
+CALLS = pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit")
 
 
 def profile(app):
@@ -124,8 +126,7 @@ def test_an_older_cupti_is_measured_behind_its_gate():
     with App(12) as app:
         doc = xp.ok("validate", "--pid", app.pid, *KERNELS)
         assert doc["valid"] and "STOP_HOLDS_LAUNCHES" in warnings(doc), doc
-        assert "STOP_HOLDS_LAUNCHES" not in warnings(xp.ok("validate", "--pid", app.pid, *pair(
-            "cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit")))
+        assert "STOP_HOLDS_LAUNCHES" not in warnings(xp.ok("validate", "--pid", app.pid, *CALLS))
         app.tell("set disable_ms 130")
         result, _ = app.measure(*LAUNCHES, lines=["launch 4 101 k 300", "old 3"])
         assert matched(result) == 404, result
@@ -141,7 +142,7 @@ def test_an_older_cupti_is_measured_behind_its_gate():
 
 
 def test_kinds_that_stay_on_are_told():
-    with App(13, version=130000) as app:
+    with App(12) as app:
         result, _ = app.measure(*KERNELS, lines=["launch 1 101 k 300", "context 1"])
         assert matched(result) == 101 and "kinds_left_on" in issues(result.doc), result
         told = warnings(result.doc)
@@ -149,6 +150,26 @@ def test_kinds_that_stay_on_are_told():
         assert app.tell("get kernel_on") == 1
         result, _ = app.measure(*KERNELS, "--aggregate", lines=["launch 1 59 k 300"])
         assert result.exit == 0 and result.doc["inventory"]["groups"][0]["count"] == 59 and "kinds_left_on" in issues(result.doc), result
+
+
+def test_13_0_without_its_update_gives_calls_only():
+    """By the wheel's name before anything is brought, by its own word where the name does not tell."""
+    folder = pathlib.Path(xp.scratch()) / "site-packages"
+    library = folder / "nvidia/cu13/lib/libcupti.so.13"
+    library.parent.mkdir(parents=True)
+    (folder / "nvidia_cuda_cupti-13.0.48.dist-info").mkdir()
+    shutil.copy(FAKE / "13" / "libcupti.so.13", library)
+    with App(13, version=130000, cupti=library) as app:
+        doc = xp.ok("validate", "--pid", app.pid, *KERNELS)
+        assert not doc["valid"] and doc["issues"][0]["code"] == "UNSUPPORTED_CUDA_VERSION", doc
+        result = xp.run("measure", "--pid", app.pid, *KERNELS, "--duration-ms", "100", code="UNSUPPORTED_CUDA_VERSION")
+        assert b"activating" not in result.err and "13.0.85" in result.error["hints"][0], result
+        result, _ = app.measure(*CALLS, lines=["driver 53"])
+        assert matched(result) == 53
+    with App(13, version=130000) as app:
+        assert xp.ok("validate", "--pid", app.pid, *KERNELS)["valid"]
+        xp.fails("UNSUPPORTED_CUDA_VERSION", "measure", "--pid", app.pid, *KERNELS, "--duration-ms", "100")
+        assert app.tell("get sessions") == 0
 
 
 def test_graph_launches_of_the_oldest_versions_are_refused():

@@ -85,6 +85,12 @@ def test_a_view_without_proc_is_refused_by_name():
         xp.fails("UNSUPPORTED_TARGET", "measure", "--pid", app.pid, *LAUNCHES, "--duration-ms", "100")
 
 
+def test_a_time_namespace_is_refused_by_name():
+    """Its monotonic clock is another one; the agent's times would be an hour off."""
+    with App(prefix=need("unshare", "--time", "--monotonic", "3600", "--fork")) as app:
+        xp.fails("UNSUPPORTED_TARGET", "measure", "--pid", app.pid, *LAUNCHES, "--duration-ms", "100")
+
+
 def test_a_root_of_its_own():
     """Another root, read-only, that holds the program and its libraries under other names, and nothing of ours."""
     root = pathlib.Path(xp.scratch()) / "root"

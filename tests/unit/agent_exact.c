@@ -119,6 +119,9 @@ static void copies_by_direction(void **state)
 	stop(&app);
 	assert_int_equal(app.n, 13);
 	assert_int_equal(app.counters.filtered, 11);
+	/* Launches have no record here: none is listened on, and the stop waits for none. */
+	assert_int_equal(app.counters.callbacks, 0);
+	assert_int_equal(app.counters.in_flight, 0);
 	end_app(&app);
 }
 
