@@ -86,7 +86,9 @@ static int read_ring(struct xp_sampler *sampler, struct xp_err *reterr)
 	__atomic_store_n(&sampler->skel->bss->xp_woken, 0, __ATOMIC_SEQ_CST);
 	int n = ring_buffer__consume(sampler->ring);
 
-	return n < 0 && n != -EBADMSG ? xp_bpf_fail(reterr, -n, "ring_buffer__consume", "sample ring") : 0;
+	if (n < 0 && n != -EBADMSG)
+		return xp_bpf_fail(reterr, -n, "ring_buffer__consume", "sample ring");
+	return sampler->on_ns && !sampler->off_ns ? xp_sampler_clocks_vary(sampler, now_ns(), reterr) : 0;
 }
 
 int xp_sampler_read(struct xp_sampler *sampler, const struct xp_sample_reader *reader, struct xp_err *reterr)
@@ -122,8 +124,10 @@ int xp_sampler_switch(struct xp_sampler *sampler, bool on, struct xp_err *reterr
 	*(on ? &sampler->on_ns : &sampler->off_ns) = now_ns();
 	if (sampler->perf)
 		return xp_perf_ring_switch(sampler->perf, on, reterr);
-	if (on)
+	if (on) {
 		sampler->threads_at_start = threads_now(sampler->pid);
+		xp_sampler_clocks_begin(sampler, sampler->on_ns);
+	}
 	__atomic_store_n(&sampler->skel->data->xp_off, !on, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -172,8 +176,7 @@ static int sum_cpus(const struct xp_sampler *sampler, struct xp_rec_sample_count
 static uint64_t missed_samples(const struct xp_sampler *sampler, const struct xp_rec_sample_counts *sum)
 {
 	uint64_t end_ns = sampler->off_ns ? sampler->off_ns : now_ns();
-	uint64_t owed_each = sampler->on_ns ? (end_ns - sampler->on_ns) * sampler->frequency_hz / NS_PER_SECOND : 0;
-	uint64_t owed = owed_each * sampler->n_clocks;
+	uint64_t owed = sampler->on_ns ? xp_sampler_clocks_owed(sampler, end_ns) : 0;
 
 	if (owed <= sum->ticks)
 		return 0;
@@ -248,6 +251,7 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "sampling engine");
 	xp_bpf_init();
 	sampler->pid = config->pid;
+	sampler->draws = now_ns();
 	sampler->frequency_hz = config->frequency_hz;
 	sampler->threads = config->threads;
 	int r = config->perf_only ? -XP_E_PERMISSION_DENIED : new_bpf(sampler, config, &refused);
@@ -282,6 +286,7 @@ void xp_sampler_free(struct xp_sampler *sampler)
 		return;
 	if (sampler->skel)
 		xp_sampler_detach_clocks(sampler);
+	free(sampler->clocks);
 	xp_perf_ring_free(sampler->perf);
 	ring_buffer__free(sampler->ring);
 	xp_sample__destroy(sampler->skel);

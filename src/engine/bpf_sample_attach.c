@@ -46,7 +46,8 @@ static int start_clock(struct xp_sampler *sampler, int cpu, struct xp_err *reter
 		return xp_bpf_fail(reterr, errno, "ioctl(PERF_EVENT_IOC_SET_BPF)", object);
 	if (ioctl(clock, PERF_EVENT_IOC_ENABLE, 0))
 		return xp_bpf_fail(reterr, errno, "ioctl(PERF_EVENT_IOC_ENABLE)", object);
-	sampler->clocks[sampler->n_clocks_open++] = xp_steal_fd(&clock);
+	sampler->clocks[sampler->n_clocks_open++] =
+		(struct xp_sample_clock){ .fd = xp_steal_fd(&clock), .period_ns = NS_PER_SECOND / sampler->frequency_hz };
 	return 0;
 }
 
@@ -79,8 +80,7 @@ int xp_sampler_attach_clocks(struct xp_sampler *sampler, struct xp_err *reterr)
 void xp_sampler_detach_clocks(struct xp_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_clocks_open; i++)
-		close(sampler->clocks[i]);
+		close(sampler->clocks[i].fd);
 	sampler->n_clocks_open = 0;
-	free(xp_steal(&sampler->clocks));
 	xp_sample__detach(sampler->skel);
 }

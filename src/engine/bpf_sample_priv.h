@@ -12,6 +12,15 @@
 struct xp_sample;
 struct xp_perf_ring;
 
+/* The clock of a CPU: an event that runs the program. */
+struct xp_sample_clock {
+	int fd;
+	uint64_t period_ns, begun_ns; /* since when it has had this period, at the earliest since samples are wanted */
+	uint64_t due_ns;	      /* another period from then on */
+	uint64_t owed;		      /* ticks of earlier periods */
+	double debt;		      /* ticks that earlier periods gave too few */
+};
+
 struct xp_sampler {
 	uint32_t pid, frequency_hz;
 	const struct xp_regex *threads;
@@ -23,8 +32,9 @@ struct xp_sampler {
 	struct xp_sample *skel;
 	struct ring_buffer *ring;
 	uint64_t bytes_read; /* out of the ring since it was made, headers included */
-	int *clocks;	     /* one event a CPU; n_clocks keeps their number behind detach */
-	size_t n_clocks, n_clocks_open;
+	struct xp_sample_clock *clocks;
+	size_t n_clocks, n_clocks_open; /* the first is kept behind detach */
+	uint64_t draws;			/* state of the random numbers */
 	uint32_t threads_at_start;
 };
 
@@ -33,5 +43,11 @@ int xp_sampler_load(struct xp_sampler *sampler, const struct xp_sampler_config *
 /* bpf_sample_attach.c */
 int xp_sampler_attach_clocks(struct xp_sampler *sampler, struct xp_err *reterr);
 void xp_sampler_detach_clocks(struct xp_sampler *sampler);
+/* bpf_sample_dither.c: samples are wanted from now on. */
+void xp_sampler_clocks_begin(struct xp_sampler *sampler, uint64_t now_ns);
+/* Gives clocks that had a period for some ticks another one. */
+int xp_sampler_clocks_vary(struct xp_sampler *sampler, uint64_t now_ns, struct xp_err *reterr);
+/* Ticks that are due since clocks_begin, at least. */
+uint64_t xp_sampler_clocks_owed(const struct xp_sampler *sampler, uint64_t until_ns);
 
 #endif

@@ -39,7 +39,7 @@ static const struct xp_record hotspot_record = XP_RECORD("Hotspot", xp_hotspot, 
 
 static const struct xp_field inventory_fields[] = {
 	XP_FIELD(xp_cpu_inventory, name, STR, "--name", .flags = XP_NULLABLE),
-	XP_FIELD_CONST("sample_event", "cpu_clock", "a sample each time a thread has run for 1 / frequency_hz"),
+	XP_FIELD_CONST("sample_event", "cpu_clock", "a sample each time a thread has run for 1 / frequency_hz, on average"),
 	XP_FIELD(xp_cpu_inventory, frequency_hz, U64, "samples per second of CPU time"),
 	XP_FIELD(xp_cpu_inventory, duration_ms, U64, "window asked for"),
 	XP_FIELD_LIST(xp_cpu_inventory, stack_groups, &group_record, "by samples falling, then frames"),

@@ -51,8 +51,8 @@ def check_sums(doc):
 
 
 def check_shares(pid, language):
-    """Each run of 2,000 samples within 4 points, their mean within 1, and the 95 % interval holds the truth in most runs: on a machine that
-    others use too, runs with 14 of 20 were seen beside the usual 17 to 20, so that 16 would fail now and then without a fault."""
+    """Each run of 2,000 samples within 4 points, their mean within 1, and the 95 % interval holds the truth in 16 of 20 runs at least. Fault:
+    35 periods of the clock were a cycle of the target but for 0.03 %, so a whole run met the tenth at 3 of 35 places, or at 4."""
     covered = dict.fromkeys(SHARES, 0)
     sums = dict.fromkeys(SHARES, 0.0)
     for _ in range(RUNS):
@@ -67,7 +67,7 @@ def check_shares(pid, language):
             low, high = spot["inclusive_interval_95"]
             covered[name] += low <= truth <= high
             sums[name] += spot["inclusive_proportion"] / RUNS
-    assert all(n >= 12 for n in covered.values()), (covered, sums)
+    assert all(n >= 16 for n in covered.values()), (covered, sums)
     assert all(abs(sums[name] - truth) <= 0.01 for name, truth in SHARES.items()), sums
 
 
@@ -82,6 +82,14 @@ def test_known_native_shares():
     spot = hotspots(doc)["sixty"]
     assert spot["entry_selector_hint"].startswith("uprobe:/") and spot["entry_selector_hint"].endswith(":entry"), spot
     assert spot["return_selector_hint"] == spot["entry_selector_hint"].replace(":entry", ":return"), spot
+
+
+def test_loop_as_long_as_the_period():
+    """Fault: a clock of one period met a cycle of the same length at one place, so that a function had all of the samples, or none."""
+    with xp.Target("shares") as target:
+        spots = hotspots(full(target.pid, "--frequency-hz", 143, duration=3000))
+    for name, truth in SHARES.items():
+        assert abs(spots[name]["inclusive_proportion"] - truth) < 0.12, (name, spots[name])
 
 
 def python_target(*args):
