@@ -41,6 +41,7 @@ struct python_walk {
 	__u32 n;
 	__u32 failed; /* a read failed, or a list is longer than we follow it */
 	__u8 bytes[PYTHON_FRAME_BYTES];
+	struct xp_python_identity identity;
 };
 
 struct {

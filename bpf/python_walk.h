@@ -6,6 +6,7 @@
 #ifndef XP_BPF_PYTHON_WALK_H
 #define XP_BPF_PYTHON_WALK_H
 
+#include "python_mark.h"
 #include "python_thread.h"
 #include "sample_record.h"
 
@@ -25,14 +26,15 @@ static long python_frame_step(__u32 i, void *arg)
 		return 1;
 	}
 	frame.code = *(__u64 *)(walk->bytes + xp_python.frame_code) & ~(__u64)xp_python.code_tag_mask & 0xffffffffffffull;
+	frame.mark = python_mark(walk, frame.code);
 	if (xp_python.has_owner)
 		frame.code |= (__u64)walk->bytes[xp_python.frame_owner] << 56;
 	if (xp_python.frame_is_entry)
 		frame.code |= (__u64)(walk->bytes[xp_python.frame_is_entry] & 1) << 48;
 	if (xp_python.instr_is_int)
-		frame.instr = (__s64) * (__s32 *)(walk->bytes + xp_python.frame_instr);
+		frame.instr = *(__s32 *)(walk->bytes + xp_python.frame_instr);
 	else
-		frame.instr = *(__u64 *)(walk->bytes + xp_python.frame_instr);
+		frame.instr = *(__u64 *)(walk->bytes + xp_python.frame_instr) - XP_PYTHON_CODE(frame.code);
 	walk->frame = *(__u64 *)(walk->bytes + xp_python.frame_back);
 	at = scratch->head.n_kernel * 8 + walk->n * sizeof(frame);
 	if (at > KERNEL_BYTES + PYTHON_BYTES - sizeof(frame))

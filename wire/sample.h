@@ -55,9 +55,30 @@ XP_WIRE_SIZE(struct xp_rec_sample, 88);
 /* One interpreter frame as found in the interrupted thread. What the words mean depends on the layout's version. */
 struct xp_rec_python_frame {
 	__u64 code;  /* address of the code object in bits 0-47; XP_PYTHON_OWNER, XP_PYTHON_IS_ENTRY of the rest */
-	__u64 instr; /* f_lasti (3.8-3.10, sign-extended), or prev_instr / instr_ptr */
+	__s32 instr; /* f_lasti (3.8-3.10), or the distance of prev_instr / instr_ptr from the code object's address */
+	__u32 mark;  /* xp_python_mark of the code object */
 };
 XP_WIRE_SIZE(struct xp_rec_python_frame, 16);
+
+/* What tells a code object from another one that takes its place in memory later. None of it changes while the object lives. */
+#define XP_PYTHON_HEAD_MAX 96
+struct xp_python_identity {
+	__u64 head[XP_PYTHON_HEAD_MAX / 8]; /* its members from code_start on, zeros behind code_bytes */
+	__u64 name[3], file[3];		    /* of these texts: length, hash, last 8 bytes */
+};
+XP_WIRE_SIZE(struct xp_python_identity, 144);
+
+static inline __attribute__((always_inline)) __u32 xp_python_mark(const struct xp_python_identity *identity)
+{
+	const __u64 *words = (const __u64 *)identity;
+	__u64 mark = 0;
+
+	for (unsigned i = 0; i < sizeof(*identity) / sizeof(*words); i++) {
+		mark = (mark ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		mark ^= mark >> 29;
+	}
+	return mark >> 32;
+}
 
 /* One CPU's counters. emitted = records in the ring + ring_full + filtered. */
 struct xp_rec_sample_counts {
@@ -85,12 +106,15 @@ struct xp_python_layout {
 	__u32 cframe_frame; /* offset of current_frame in _PyCFrame */
 	__u32 has_cframe;   /* 3.11 and 3.12: tstate_frame leads to a _PyCFrame */
 	__u32 frame_back, frame_code, frame_instr, frame_owner;
-	__u32 instr_is_int;   /* frame_instr is an i32 f_lasti */
-	__u32 has_owner;      /* 3.11+ (3.11: is_entry in bit 0 at frame_is_entry too) */
-	__u32 frame_is_entry; /* 3.11 only, else 0 */
-	__u32 code_tag_mask;  /* 3.14: low bits of f_executable to clear */
+	__u32 instr_is_int;	      /* frame_instr is an i32 f_lasti */
+	__u32 has_owner;	      /* 3.11+ (3.11: is_entry in bit 0 at frame_is_entry too) */
+	__u32 frame_is_entry;	      /* 3.11 only, else 0 */
+	__u32 code_tag_mask;	      /* 3.14: low bits of f_executable to clear */
+	__u32 code_start, code_bytes; /* what struct xp_python_identity holds of a code object: from its first line to its line table */
+	__u32 code_name, code_file;   /* in between: the qualified name where there is one (3.11), the path */
+	__u32 text_length, text_data; /* in a str object: its length, behind it the hash; the first character if all are ASCII */
 	__u32 pad;
 };
-XP_WIRE_SIZE(struct xp_python_layout, 88);
+XP_WIRE_SIZE(struct xp_python_layout, 112);
 
 #endif

@@ -37,9 +37,10 @@ struct xp_python_frame {
 	bool hidden; /* the interpreter's own helper, as behind a specialised call of a class: not shown, no boundary */
 };
 /*
- * Makes the n frames of one stack readable, in one system call where their code objects are known. Cached by code object and instruction;
- * equal texts are the same pointer. False: one is no code object any more, or none of a program's first 65,536 (the caller counts the
- * stack's Python part as torn).
+ * Makes the n frames of one stack readable, without a system call where their code objects are known. Cached by code object and
+ * instruction; equal texts are the same pointer. A line is not set when the code object was freed before its lines were read. False: one is
+ * not the code object any more that its frame was taken with, or none of a program's first 65,536 (the caller counts the stack's Python
+ * part as torn).
  */
 bool xp_python_frames_read(struct xp_python *python, const struct xp_rec_python_frame *frames, size_t n,
 			   struct xp_python_frame *ret_frames);

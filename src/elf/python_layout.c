@@ -187,6 +187,22 @@ static bool lay_out_published(struct xp_python *python, const struct xp_python_r
 	return true;
 }
 
+/* First line, path, names and line table follow each other in all builds, and what lies between them is as constant as they are. */
+static bool lay_out_identity(struct xp_python *python)
+{
+	const struct xp_python_objects *objects = &python->objects;
+	struct xp_python_layout *layout = &python->layout;
+
+	layout->code_start = objects->first_line & ~7u;
+	layout->code_bytes = objects->lines + 8 - layout->code_start;
+	layout->code_name = objects->qualname ? objects->qualname : objects->name;
+	layout->code_file = objects->file;
+	layout->text_length = objects->text_length;
+	layout->text_data = objects->text_ascii;
+	return layout->code_start < layout->code_file && layout->code_file < layout->code_name && layout->code_name < objects->lines &&
+	       layout->code_bytes <= XP_PYTHON_HEAD_MAX;
+}
+
 bool xp_python_lay_out(struct xp_python *python, const struct xp_python_release *release)
 {
 	if (release->major != 3 || release->minor < OLDEST || release->minor > NEWEST)
@@ -200,7 +216,7 @@ bool xp_python_lay_out(struct xp_python *python, const struct xp_python_release 
 		python->layout = known[release->minor - OLDEST].walk;
 		python->objects = known[release->minor - OLDEST].objects;
 	}
-	if (xp_python_code_bytes(&python->objects) > XP_PYTHON_CODE_BYTES_MAX ||
+	if (!lay_out_identity(python) || xp_python_code_bytes(&python->objects) > XP_PYTHON_CODE_BYTES_MAX ||
 	    xp_python_frame_bytes(&python->layout) > XP_PYTHON_FRAME_BYTES_MAX)
 		return refuse(python, release, "has larger frames or code objects than any known build");
 	python->layout.version = release->major << 8 | release->minor;

@@ -13,17 +13,17 @@ uint32_t xp_python_frame_bytes(const struct xp_python_layout *layout)
 	return larger(larger(larger(layout->frame_back, layout->frame_code), layout->frame_instr) + 8, layout->frame_owner + 1);
 }
 
-static uint64_t read_instr(const struct xp_python_layout *layout, const unsigned char *bytes)
+static int32_t read_instr(const struct xp_python_layout *layout, const unsigned char *bytes, uint64_t code)
 {
 	int32_t offset;
 	uint64_t address;
 
 	if (layout->instr_is_int) {
 		memcpy(&offset, bytes + layout->frame_instr, sizeof(offset));
-		return (uint64_t)(int64_t)offset;
+		return offset;
 	}
 	memcpy(&address, bytes + layout->frame_instr, sizeof(address));
-	return address;
+	return (int32_t)(address - code);
 }
 
 bool xp_python_frame_peek(const struct xp_python *python, uint64_t address, struct xp_python_raw *ret_raw)
@@ -41,7 +41,8 @@ bool xp_python_frame_peek(const struct xp_python *python, uint64_t address, stru
 		ret_raw->record.code |= (uint64_t)bytes[layout->frame_owner] << 56;
 	if (layout->frame_is_entry)
 		ret_raw->record.code |= (uint64_t)(bytes[layout->frame_is_entry] & 1) << 48;
-	ret_raw->record.instr = read_instr(layout, bytes);
+	ret_raw->record.instr = read_instr(layout, bytes, XP_PYTHON_CODE(ret_raw->record.code));
+	ret_raw->record.mark = 0;
 	return true;
 }
 
@@ -96,6 +97,27 @@ bool xp_python_each_thread(const struct xp_python *python, bool (*fn)(uint64_t i
 	return true;
 }
 
+/* Whose mark can't be taken is found torn when it is read. */
+static void mark_frames(const struct xp_python *python, struct xp_rec_python_frame *frames, size_t n)
+{
+	uint64_t codes[XP_PYTHON_BATCH];
+	uint32_t marks[XP_PYTHON_BATCH];
+	size_t place[XP_PYTHON_BATCH], filled = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!xp_python_is_shim(python, &frames[i])) {
+			place[filled] = i;
+			codes[filled++] = xp_python_code_of(&frames[i]);
+		}
+		if (filled < XP_PYTHON_BATCH && i + 1 < n)
+			continue;
+		bool marked = xp_python_identify(python, codes, filled, marks);
+		for (size_t k = 0; k < filled; k++)
+			frames[place[k]].mark = marked ? marks[k] : 0;
+		filled = 0;
+	}
+}
+
 size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, uint64_t sp, struct xp_rec_python_frame *ret_frames, size_t max)
 {
 	struct xp_python_raw raw;
@@ -109,5 +131,6 @@ size_t xp_python_walk_blocked(struct xp_python *python, uint32_t tid, uint64_t s
 		ret_frames[n++] = raw.record;
 		address = raw.back;
 	}
+	mark_frames(python, ret_frames, n);
 	return n;
 }

@@ -30,13 +30,15 @@ static uint32_t ring_bytes(const struct xp_sampler_config *config)
 	return (uint32_t)size;
 }
 
-/* The program is loaded with these as constants: an offset outside of the frame would make the verifier refuse it. */
+/* The program is loaded with these as constants: an offset outside of what is read would make the verifier refuse it. */
 static bool is_plausible(const struct xp_python_layout *layout)
 {
 	uint32_t word_max = layout->has_owner ? PYTHON_WORD_MAX_311 : PYTHON_WORD_MAX;
 
 	return layout->frame_back <= word_max && layout->frame_code <= word_max && layout->frame_instr <= word_max &&
-	       layout->frame_owner < word_max + 8 && layout->frame_is_entry < word_max + 8;
+	       layout->frame_owner < word_max + 8 && layout->frame_is_entry < word_max + 8 && layout->code_bytes <= XP_PYTHON_HEAD_MAX &&
+	       layout->code_name - layout->code_start + 8 <= layout->code_bytes &&
+	       layout->code_file - layout->code_start + 8 <= layout->code_bytes;
 }
 
 static int configure_python(struct xp_sample *skel, const struct xp_python_layout *layout, bool unrolled, struct xp_err *reterr)
@@ -44,7 +46,7 @@ static int configure_python(struct xp_sample *skel, const struct xp_python_layou
 	bool wanted = layout && layout->version;
 
 	if (wanted && !is_plausible(layout))
-		return xp_fail(reterr, XP_E_INTERNAL, "the layout of Python frames has an offset outside of a frame");
+		return xp_fail(reterr, XP_E_INTERNAL, "the layout of Python frames has an offset outside of a frame or code object");
 	if (wanted) {
 		skel->rodata->xp_python = *layout;
 		skel->rodata->xp_has_loop = !unrolled && libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;

@@ -14,7 +14,7 @@ struct seen {
 	struct xp_python *python;
 	struct xp_unwinder *unwinder;
 	struct xp_symbolizer *symbolizer;
-	uint64_t samples, no_python, unread, fresh, mixed, wrong, ahead, behind, failed, cut, not_rooted;
+	uint64_t samples, no_python, unread, fresh, no_line, mixed, wrong, ahead, behind, failed, cut, not_rooted;
 };
 
 static struct xp_rec_python_frame records[FRAMES_MAX];
@@ -29,8 +29,8 @@ static bool is_consistent(const struct xp_python_frame *frame)
 
 	if (sscanf(frame->qualname, "fresh_%u", &of_name) != 1)
 		return true;
-	return sscanf(frame->source_path, "fresh_%u.py", &of_path) == 1 && of_path == of_name && frame->line.set &&
-	       frame->line.v >= of_name && frame->line.v <= of_name + 4;
+	return sscanf(frame->source_path, "fresh_%u.py", &of_path) == 1 && of_path == of_name &&
+	       (!frame->line.set || (frame->line.v >= of_name && frame->line.v <= of_name + 4));
 }
 
 static bool is_family(const struct xp_python_frame *frame, char family)
@@ -58,6 +58,7 @@ static void check_frames(struct seen *seen, size_t n)
 			seen->wrong++;
 		seen->wrong += !is_consistent(&frames[i]);
 		seen->fresh += !strncmp(frames[i].qualname, "fresh_", 6);
+		seen->no_line += !frames[i].line.set;
 		rooted = !strcmp(frames[i].qualname, "<module>");
 	}
 	seen->mixed += of_a && of_b;
@@ -138,10 +139,11 @@ static void check_one(const char *path)
 	while (seen.samples < SAMPLES && now_ns() < give_up)
 		sample_for(sampler, 50, &reader);
 	stop_sampling(sampler, &reader);
-	printf("%s: CPython %s, %lu samples, %lu without frames, %lu unread, %lu fresh, %lu mixed, %lu wrong, %lu not rooted, "
+	printf("%s: CPython %s, %lu samples, %lu without frames, %lu unread, %lu fresh, %lu lines unknown, %lu mixed, %lu wrong, %lu not "
+	       "rooted, "
 	       "%lu native ahead, %lu out of step, %lu cut, %lu not unwound\n",
-	       path, xp_python_version(seen.python), seen.samples, seen.no_python, seen.unread, seen.fresh, seen.mixed, seen.wrong,
-	       seen.not_rooted, seen.ahead, seen.behind, seen.cut, seen.failed);
+	       path, xp_python_version(seen.python), seen.samples, seen.no_python, seen.unread, seen.fresh, seen.no_line, seen.mixed,
+	       seen.wrong, seen.not_rooted, seen.ahead, seen.behind, seen.cut, seen.failed);
 	xp_symbolizer_free(seen.symbolizer);
 	xp_unwinder_free(seen.unwinder);
 	xp_python_free(seen.python);
@@ -149,11 +151,10 @@ static void check_one(const char *path)
 	stop_script(&script);
 	assert_true(seen.samples >= SAMPLES);
 	assert_int_equal(seen.mixed + seen.not_rooted + seen.behind + seen.no_python + seen.failed, 0);
-	/* A code object that was freed before it was read, and its address taken by another live one, cannot be told: rare, and only here,
-	 * where functions are made and dropped all the time. */
-	assert_true(seen.wrong * 50 < seen.samples);
+	assert_int_equal(seen.wrong, 0);
 	assert_true(seen.ahead * 10 < seen.samples && seen.cut * 10 < seen.samples);
-	assert_true(seen.fresh > 0 && seen.unread * 2 < seen.samples);
+	/* Functions that were dropped, and another one made in their place, before they were read. */
+	assert_true(seen.fresh > 0 && seen.unread * 4 < seen.samples && (seen.unread + seen.no_line) * 2 < seen.samples);
 }
 
 static void every_python(void **state)

@@ -78,12 +78,11 @@ static void check(const char *program)
 {
 	struct python python;
 
-	if (!start_python(program, SCRIPT, SECONDS, NULL, &python) || !has_layout(&python)) {
+	if (!start_python(program, SCRIPT, SECONDS, NULL, &python)) {
 		print_message("SKIP %s: version %x\n", program, python.version);
 		end_python(&python);
 		return;
 	}
-	struct xp_python_layout layout = layout_of(&python);
 	struct seen seen = { .records = calloc(RECORDS_MAX, sizeof(*seen.records)) };
 	static struct known threads[THREADS_MAX];
 	const struct xp_sample_reader reader = { take, &seen };
@@ -93,7 +92,7 @@ static void check(const char *program)
 	assert_non_null(seen.records);
 	memset(threads, 0, sizeof(threads));
 	struct xp_sampler *sampler =
-		start_sampling(&(struct xp_sampler_config){ .pid = (uint32_t)python.pid, .frequency_hz = HZ, .python = &layout });
+		start_sampling(&(struct xp_sampler_config){ .pid = (uint32_t)python.pid, .frequency_hz = HZ, .python = &python.layout });
 
 	sample_for(sampler, WINDOW_MS, &reader);
 	stop_sampling(sampler, &reader);

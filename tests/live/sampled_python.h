@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-#include "python_layouts.h"
+#include "elf/python.h"
 #include "pythons.h"
 #include "sampling.h"
 
@@ -14,9 +14,29 @@ struct python {
 	FILE *out;
 	unsigned version;
 	uint64_t runtime;
+	struct xp_python_layout layout;
 };
 
-/* False: this Python is too old; end_python is due all the same. */
+/* False: this build is not known. */
+static inline bool find_layout(struct python *python)
+{
+	struct xp_target *target;
+	struct xp_python *found;
+	xp_auto_err err = { 0 };
+
+	must(xp_target_open((uint32_t)python->pid, NULL, &target, &err), &err);
+	must(xp_python_open(target, &found, &err), &err);
+	python->layout = *xp_python_layout(found);
+	xp_python_free(found);
+	xp_target_close(target);
+	if (!python->layout.version)
+		return false;
+	assert_int_equal(python->layout.version, python->version);
+	assert_int_equal(python->layout.runtime, python->runtime);
+	return true;
+}
+
+/* False: this Python is too old, or a build that is not known; end_python is due all the same. */
 static inline bool start_python(const char *program, const char *script, const char *first, const char *second, struct python *ret_python)
 {
 	struct python python = { 0 };
@@ -35,7 +55,8 @@ static inline bool start_python(const char *program, const char *script, const c
 	}
 	close(out[1]);
 	python.out = fdopen(out[0], "r");
-	bool ok = fgets(line, sizeof(line), python.out) && sscanf(line, "%x %lx", &python.version, &python.runtime) == 2;
+	bool ok = fgets(line, sizeof(line), python.out) && sscanf(line, "%x %lx", &python.version, &python.runtime) == 2 &&
+		  find_layout(&python);
 
 	*ret_python = python;
 	return ok;
@@ -45,25 +66,6 @@ static inline void end_python(struct python *python)
 {
 	fclose(python->out);
 	end_process(python->pid);
-}
-
-static inline bool has_layout(const struct python *python)
-{
-	for (size_t i = 0; i < XP_LEN(python_layouts); i++)
-		if (python_layouts[i].version == python->version)
-			return true;
-	return false;
-}
-
-static inline struct xp_python_layout layout_of(const struct python *python)
-{
-	struct xp_python_layout layout = { 0 };
-
-	for (size_t i = 0; i < XP_LEN(python_layouts); i++)
-		if (python_layouts[i].version == python->version)
-			layout = python_layouts[i];
-	layout.runtime = python->runtime;
-	return layout;
 }
 
 /* False: there is none. */

@@ -57,7 +57,8 @@ static void simulate(uint32_t hz, unsigned seconds, uint64_t late_ns, uint64_t l
 
 	for (int i = 0; i < CLOCKS; i++) {
 		clocks[i] = (struct xp_sample_clock){ .fd = i, .period_ns = 1000000000 / hz };
-		kernel[i] = (typeof(kernel[i])){ .period_ns = clocks[i].period_ns, .next_ns = begin + clocks[i].period_ns / (unsigned)(i + 2) };
+		kernel[i] =
+			(typeof(kernel[i])){ .period_ns = clocks[i].period_ns, .next_ns = begin + clocks[i].period_ns / (unsigned)(i + 2) };
 	}
 	xp_sampler_clocks_begin(&sampler, begin);
 	for (uint64_t turn = 0; now < begin + seconds * 1000000000ull; turn++) {
