@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "elf/python_priv.h"
+#include "elf/python_identity.h"
 
 enum {
 	NAME_CHARS = 256,

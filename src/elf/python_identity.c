@@ -2,7 +2,7 @@
 /* Marks of code objects, as the sampling programs make them (bpf/python_mark.h). In: addresses. Out: what lies there now. No state. */
 #include <sys/uio.h>
 
-#include "elf/python_priv.h"
+#include "elf/python_identity.h"
 
 struct piece {
 	struct iovec local[2 * XP_PYTHON_BATCH], remote[2 * XP_PYTHON_BATCH];

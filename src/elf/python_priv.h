@@ -16,7 +16,6 @@ enum {
 	XP_PYTHON_CODES_MAX = 65536,
 	XP_PYTHON_COLD_MAX = 16,
 	XP_PYTHON_COLLECTORS_MAX = 4,
-	XP_PYTHON_BATCH = 64,
 	XP_PYTHON_CODE_BYTES_MAX = 256, /* head of a code object, as far as it is read */
 	XP_PYTHON_FRAME_BYTES_MAX = 128,
 	XP_PYTHON_SHIM_OWNER = 3, /* first owner byte of a C-stack shim, 3.12 and newer */
@@ -93,13 +92,8 @@ void xp_python_gc_shape(struct xp_elf *elf, struct xp_arena *arena, struct xp_py
 bool xp_python_is_its_file(const struct xp_python *python, const char *module_path);
 /* python_check.c: does memory look as the layout says? *ret_running: the runtime has interpreters. False: python->why. */
 bool xp_python_check(struct xp_python *python, bool *ret_running);
-
 /* Bytes from the start of the struct to the last member that is read. */
 uint32_t xp_python_code_bytes(const struct xp_python_objects *objects);
-
-/* python_identity.c: marks of the n code objects that lie there now, at most XP_PYTHON_BATCH. False: not all of them can be read. */
-bool xp_python_identify(const struct xp_python *python, const uint64_t *codes, size_t n, uint32_t *ret_marks);
-
 /* python_walk.c */
 uint32_t xp_python_frame_bytes(const struct xp_python_layout *layout);
 uint64_t xp_python_first_frame(const struct xp_python *python, uint64_t tstate);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Thread states and frames, read from outside. In: the layout. Out: frames of threads that do not run. No state. */
-#include "elf/python_priv.h"
+#include "elf/python_identity.h"
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
