@@ -47,11 +47,13 @@ static int check_devices(const struct xp_nvml_list *list, bool found, struct xp_
 static int ask_nvml(struct xp_nvml_list *list, struct xp_err *reterr)
 {
 	xp_auto(xp_nvml_stop) struct xp_nvml *nvml = NULL;
-	struct xp_nvml_fault fault;
+	struct xp_nvml_fault fault = { .kind = XP_NVML_CRASHED };
 	int rc = xp_nvml_start(&nvml, reterr);
 
-	if (rc || xp_nvml_list(nvml, DEADLINE_MS, list, &fault))
+	if (rc)
 		return rc;
+	if (xp_nvml_ask_list(nvml) && xp_nvml_take_list(nvml, DEADLINE_MS, list, &fault))
+		return 0;
 	return fail(&fault, NULL, reterr);
 }
 

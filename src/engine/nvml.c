@@ -142,13 +142,17 @@ static ssize_t take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_fa
 	return len;
 }
 
-bool xp_nvml_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault)
+bool xp_nvml_ask_list(struct xp_nvml *nvml)
 {
 	struct xp_worker_request request = { .kind = ASK_LIST };
+
+	return xp_worker_ask(nvml->worker, &request);
+}
+
+bool xp_nvml_take_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault)
+{
 	struct xp_nvml_fault fault;
 
-	if (!xp_worker_ask(nvml->worker, &request))
-		return fail(ret_fault, XP_NVML_CRASHED);
 	take(nvml, timeout_ms, &fault);
 	if (fault.kind) {
 		*ret_fault = fault;

@@ -101,8 +101,10 @@ int xp_nvml_start(struct xp_nvml **ret_nvml, struct xp_err *reterr);
 void xp_nvml_stop(struct xp_nvml *nvml);
 XP_DEFINE_AUTO(struct xp_nvml *, xp_nvml_stop);
 
-/* Asks for the list and waits for it, at most until timeout_ms from now. False: *ret_fault says why. */
-bool xp_nvml_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault);
+/* Asks for the list; does not wait. Once, before any reading. False: the child is gone. */
+bool xp_nvml_ask_list(struct xp_nvml *nvml);
+/* Waits for it, at most timeout_ms from now. False: *ret_fault says why; nothing more can be asked then. */
+bool xp_nvml_take_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_list *ret_list, struct xp_nvml_fault *ret_fault);
 /* Asks for a reading of devices (bits by position in the list, after which it works); does not wait. full: also what hardly changes. */
 bool xp_nvml_ask(struct xp_nvml *nvml, uint64_t devices, bool full);
 /* Takes the oldest reading asked for, waiting at most timeout_ms (0: not at all). 1: taken, 0: none yet, -1: *ret_fault says why. */

@@ -13,7 +13,7 @@
 #include "target/gpu_files.h"
 
 /* A reading asks some fifteen calls of each device; five a second tell the state and disturb nobody. */
-enum { PERIOD_MS = 200, LIST_MS = 2000, LAST_MS = 500, NS_PER_MS = 1000000 };
+enum { PERIOD_MS = 200, LIST_MS = 2000, LIST_LEAST_MS = 200, LAST_MS = 500, NS_PER_MS = 1000000 };
 
 struct state {
 	struct xp_target *target; /* borrowed */
@@ -83,13 +83,23 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The library initialises while the other sources get ready. */
+static int fail_crashed(struct xp_err *reterr)
+{
+	const struct xp_nvml_fault crashed = { .kind = XP_NVML_CRASHED };
+
+	return fail(&crashed, reterr);
+}
+
+/* The library initialises and lists while the other sources get ready. */
 static int prepare(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
+	int rc = xp_nvml_start(&state->nvml, reterr);
 
+	if (rc)
+		return rc;
 	state->list_deadline_ns = now_ns() + LIST_MS * (uint64_t)NS_PER_MS;
-	return xp_nvml_start(&state->nvml, reterr);
+	return xp_nvml_ask_list(state->nvml) ? 0 : fail_crashed(reterr);
 }
 
 static uint64_t held_by_nvml(const struct state *state)
@@ -134,25 +144,31 @@ static int choose_devices(struct state *state, struct xp_err *reterr)
 	return 0;
 }
 
+/* Children of several targets work side by side, so one hung driver costs its time once. */
+static unsigned list_time_left(const struct state *state)
+{
+	uint64_t at_ns = now_ns(), left_ns = at_ns < state->list_deadline_ns ? state->list_deadline_ns - at_ns : 0;
+
+	return left_ns > LIST_LEAST_MS * NS_PER_MS ? (unsigned)(left_ns / NS_PER_MS) : LIST_LEAST_MS;
+}
+
+/* A child that did not answer is not asked again. */
 static int arm(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
-	uint64_t at_ns = now_ns();
 	struct xp_nvml_fault fault;
 
 	state->list = xp_arena_new_of(state->arena, struct xp_nvml_list);
-	/* Children of several targets start together, so one hung driver costs its time once. */
-	unsigned left_ms = at_ns < state->list_deadline_ns ? (unsigned)((state->list_deadline_ns - at_ns) / NS_PER_MS) : 0;
-	if (!xp_nvml_list(state->nvml, left_ms, state->list, &fault))
-		return fail(&fault, reterr);
-	return choose_devices(state, reterr);
+	int rc = xp_nvml_take_list(state->nvml, list_time_left(state), state->list, &fault) ? choose_devices(state, reterr)
+											    : fail(&fault, reterr);
+	if (rc)
+		xp_nvml_stop(xp_steal(&state->nvml));
+	return rc;
 }
 
 static int ask(struct state *state, bool full, struct xp_err *reterr)
 {
-	struct xp_nvml_fault crashed = { .kind = XP_NVML_CRASHED };
-
-	return xp_nvml_ask(state->nvml, state->devices, full) ? 0 : fail(&crashed, reterr);
+	return xp_nvml_ask(state->nvml, state->devices, full) ? 0 : fail_crashed(reterr);
 }
 
 static int open_window(void *opaque, uint64_t start_ns, struct xp_err *reterr)
