@@ -27,7 +27,6 @@ enum {
 };
 
 enum {
-	NV_INIT_NO_ATTACH = 2, /* nvmlInitWithFlags: idle GPUs stay asleep */
 	NV_TEMPERATURE_GPU = 0,
 	NV_CLOCK_SM = 1,
 	NV_ERROR_UNCORRECTED = 1, /* nvmlMemoryErrorType_t */

@@ -7,7 +7,6 @@
 
 /* X(member, symbol, parameters); a symbol that a driver lacks leaves its member NULL. */
 #define NV_CALLS(X)                                                                                      \
-	X(init_with_flags, "nvmlInitWithFlags", (unsigned))                                              \
 	X(init, "nvmlInit_v2", (void))                                                                   \
 	X(driver_version, "nvmlSystemGetDriverVersion", (char *, unsigned))                              \
 	X(count, "nvmlDeviceGetCount_v2", (unsigned *))                                                  \

@@ -19,17 +19,17 @@ static void look_up(void *library, struct nv_calls *call)
 #undef X
 }
 
-/* With flags where the driver has them, so that no idle GPU is woken. */
+/* nvmlInitWithFlags(NO_ATTACH) would let idle GPUs sleep, but then nvmlDeviceGetCount_v2 counts none (seen with driver 580). */
 static void initialise(struct xp_nvml_driver *driver)
 {
 	const struct nv_calls *call = &driver->call;
-	const char *name = call->init_with_flags ? "nvmlInitWithFlags" : "nvmlInit_v2";
+	const char *name = "nvmlInit_v2";
 
-	if (!call->init_with_flags && !call->init) {
+	if (!call->init) {
 		xp_nvml_set_fault(&driver->fault, XP_NVML_NO_SYMBOL, 0, name);
 		return;
 	}
-	int status = call->init_with_flags ? call->init_with_flags(NV_INIT_NO_ATTACH) : call->init();
+	int status = call->init();
 	if (status)
 		xp_nvml_set_fault(&driver->fault, XP_NVML_STATUS, status, name);
 }

@@ -152,7 +152,7 @@ def test_nvml_fails():
         if xp.run("discover", "--pid", target.pid, **plain).code:  # no driver on this machine
             error = xp.run("discover", "--pid", target.pid, code="CUPTI_NOT_AVAILABLE", exit=1, **plain).error
             assert error["details"] == {"call": "dlopen", "object": "libnvidia-ml.so.1"} and error["hints"], error
-        for call, status in (("nvmlInitWithFlags", 9), ("nvmlInitWithFlags", 4), ("nvmlDeviceGetCount_v2", 999),
+        for call, status in (("nvmlInit_v2", 9), ("nvmlInit_v2", 4), ("nvmlDeviceGetCount_v2", 999),
                              ("nvmlDeviceGetComputeRunningProcesses_v3", 4), ("nvmlDeviceGetHandleByIndex_v2", 15)):
             nvml = gpus.Nvml().set(**{f"fail__{call}": status})
             details = discover(target.pid, nvml, code="CUPTI_NOT_AVAILABLE", exit=1).details
@@ -169,7 +169,7 @@ def test_nonsense():
 
 def test_slow_calls_are_bounded():
     with gpus.holder(0) as target:
-        slow = discover(target.pid, gpus.Nvml().set(sleep__nvmlInitWithFlags=700), exit=0)
+        slow = discover(target.pid, gpus.Nvml().set(sleep__nvmlInit_v2=700), exit=0)
         assert slow.seconds < 8, slow.seconds
         hung = discover(target.pid, gpus.Nvml().set(sleep__nvmlDeviceGetCount_v2=60000), code="CUPTI_NOT_AVAILABLE")
         assert hung.seconds < 20, hung.seconds
@@ -188,7 +188,7 @@ def test_one_device_of_two_is_lost():
 
 def test_root_ends_meanwhile():
     target = gpus.holder(0)
-    process = xp.start("discover", "--pid", target.pid, env=gpus.Nvml().set(sleep__nvmlInitWithFlags=1500).env())
+    process = xp.start("discover", "--pid", target.pid, env=gpus.Nvml().set(sleep__nvmlInit_v2=1500).env())
     time.sleep(0.7)
     target.stop()
     assert xp.finish(process).code == "TARGET_EXITED"
@@ -197,7 +197,7 @@ def test_root_ends_meanwhile():
 def test_no_child_is_left():
     """The process that asked a hung driver ends with xprobe."""
     with gpus.holder(0) as target:
-        nvml = gpus.Nvml().set(sleep__nvmlInitWithFlags=30000)
+        nvml = gpus.Nvml().set(sleep__nvmlInit_v2=30000)
         process = xp.start("discover", "--pid", target.pid, env=nvml.env())
         time.sleep(0.7)
         child, = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

@@ -121,13 +121,6 @@ CALL nvmlInit_v2(void)
 	return enter("nvmlInit_v2", -1);
 }
 
-#if FAKE_EDITION >= 3
-CALL nvmlInitWithFlags(unsigned flags)
-{
-	return enter("nvmlInitWithFlags", -1);
-}
-#endif
-
 CALL nvmlSystemGetDriverVersion(char *ret, unsigned size)
 {
 	int status = enter("nvmlSystemGetDriverVersion", -1);

@@ -103,7 +103,7 @@ def test_discover_and_nvidia_smi_agree():
 def test_discover_in_a_pid_namespace():
     xp.need_root()
     unshare = xp.need_command("unshare")
-    with Torch((unshare, "--pid", "--fork", "--kill-child")) as torch:
+    with Torch((unshare, "--pid", "--mount-proc", "--fork", "--kill-child")) as torch:
         inner = int(pathlib.Path(f"/proc/{torch.process.pid}/task/{torch.process.pid}/children").read_text().split()[0])
         print("nvidia-smi:", smi("--query-compute-apps=pid", "--format=csv,noheader").split(), "inner process here:", inner)
         doc = discover(torch.process.pid)

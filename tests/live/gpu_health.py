@@ -117,8 +117,8 @@ def test_what_is_not_supported_is_null():
 
 def test_every_way_to_fail():
     with gpus.holder(0) as target:
-        for call, status, reason in (("nvmlInitWithFlags", 9, "absent"), ("nvmlInitWithFlags", 4, "not_permitted"), ("nvmlDeviceGetCount_v2", 3, "unsupported"),
-                                     ("nvmlInitWithFlags", 10, "timeout"), ("nvmlDeviceGetCount_v2", 999, "failed")):
+        for call, status, reason in (("nvmlInit_v2", 9, "absent"), ("nvmlInit_v2", 4, "not_permitted"), ("nvmlDeviceGetCount_v2", 3, "unsupported"),
+                                     ("nvmlInit_v2", 10, "timeout"), ("nvmlDeviceGetCount_v2", 999, "failed")):
             nvml = gpus.Nvml().set(**{f"fail__{call}": status})
             told = source(triage(target, nvml, window=200))
             assert (told["status"], told["reason"], told["call"], told["errno"]) == ("unavailable", reason, call, str(status)), told
@@ -146,7 +146,7 @@ def test_no_library():
 def test_a_driver_that_hangs_costs_two_seconds():
     with gpus.holder(0) as target:
         started = time.monotonic()
-        told = source(triage(target, gpus.Nvml().set(sleep__nvmlInitWithFlags=60000), window=200))
+        told = source(triage(target, gpus.Nvml().set(sleep__nvmlInit_v2=60000), window=200))
         assert told["reason"] == "timeout" and time.monotonic() - started < 12, told
         slow = gpus.Nvml().healthy().set(sleep__nvmlDeviceGetPowerUsage=450)  # slower than readings are asked for
         doc = triage(target, slow)
