@@ -112,19 +112,36 @@ static void look_at(struct walk *walk, const struct dl_phdr_info *info, struct n
 		hook(walk, globals, state == NVTX_FRESH);
 }
 
+/* Index of the next writable segment with room for a copy; -1: no more. */
+static int next_segment(const struct dl_phdr_info *info, int index, uintptr_t *ret_start, uintptr_t *ret_last)
+{
+	for (index++; index < info->dlpi_phnum; index++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[index];
+
+		*ret_start = info->dlpi_addr + phdr->p_vaddr;
+		*ret_last = *ret_start + phdr->p_memsz - sizeof(struct nvtx_globals);
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_W && phdr->p_memsz >= sizeof(struct nvtx_globals))
+			return index;
+	}
+	return -1;
+}
+
 static int look_through(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct walk *walk = arg;
+	uintptr_t start, last;
 
 	walk->loads = info->dlpi_adds;
-	for (uint32_t i = 0; i < walk->n_sites; i++) {
-		uint64_t at = walk->sites->sites[i];
+	for (int k = next_segment(info, -1, &start, &last); k >= 0; k = next_segment(info, k, &start, &last))
+		for (uint32_t i = 0; i < walk->n_sites; i++) {
+			/* The other side may write there at any time. */
+			uintptr_t at = __atomic_load_n(&walk->sites->sites[i], __ATOMIC_RELAXED);
 
-		if (at % 8 || !lies_in(info, PF_W, at, sizeof(struct nvtx_globals)))
-			continue;
-		walk->found++;
-		look_at(walk, info, (struct nvtx_globals *)(uintptr_t)at);
-	}
+			if (at % 8 || at < start || at > last)
+				continue;
+			walk->found++;
+			look_at(walk, info, (struct nvtx_globals *)at);
+		}
 	return 0;
 }
 
@@ -152,13 +169,16 @@ static int restore_in(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct nvtx *nvtx = &xp_agent.nvtx;
 	uint32_t n = __atomic_load_n(&nvtx->n_copies, __ATOMIC_ACQUIRE);
+	uintptr_t start, last;
 
-	for (uint32_t i = 0; i < n && i < XP_AGENT_SITES; i++) {
-		struct nvtx_copy *copy = &nvtx->copies[i];
+	for (int k = next_segment(info, -1, &start, &last); k >= 0; k = next_segment(info, k, &start, &last))
+		for (uint32_t i = 0; i < n && i < XP_AGENT_SITES; i++) {
+			struct nvtx_copy *copy = &nvtx->copies[i];
+			uintptr_t at = (uintptr_t)copy->at;
 
-		if (__atomic_load_n(&copy->ready, __ATOMIC_ACQUIRE) && lies_in(info, PF_W, (uintptr_t)copy->at, sizeof(*copy->at)))
-			xp_agent_nvtx_unhook(copy);
-	}
+			if (__atomic_load_n(&copy->ready, __ATOMIC_ACQUIRE) && at >= start && at <= last)
+				xp_agent_nvtx_unhook(copy);
+		}
 	return 0;
 }
 

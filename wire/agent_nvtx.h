@@ -17,7 +17,10 @@ struct xp_agent_sites {
 	__u32 n_files;
 	__u32 n_sites;	/* raised behind the sites, also while a capture runs */
 	__u32 overflow; /* sites that had no room */
-	__u32 pad[13];
+	__u32 pad;
+	__u64 looked_ns; /* how long the last look through files took, and how much of them it read */
+	__u64 looked_bytes;
+	__u64 zero[4];
 	struct {
 		__u64 start, file; /* first address of the mapped file; hash of device and inode */
 	} files[XP_AGENT_SITE_FILES];

@@ -73,8 +73,7 @@ static int check_clock(const struct xp_agent_capture *capture, uint64_t sent_ns,
 /* Before ARM, so that the agent finds the list complete. */
 static int find_nvtx(struct xp_agent_capture *capture, struct xp_err *reterr)
 {
-	uint64_t begin_ns = xp_window_now();
-	int r = 0;
+	int r;
 
 	for (uint32_t i = 0; i < capture->request.n_filters; i++)
 		capture->wants_nvtx = capture->wants_nvtx || capture->request.filters[i].kind >= XP_CAPTURE_NVTX_START;
@@ -85,7 +84,6 @@ static int find_nvtx(struct xp_agent_capture *capture, struct xp_err *reterr)
 		return r;
 	xp_agent_sites_prune(capture->link, capture->target);
 	xp_agent_sites_update(capture->link, capture->target);
-	capture->scan_ns = xp_window_now() - begin_ns;
 	return 0;
 }
 

@@ -28,7 +28,6 @@ struct xp_agent_capture {
 	struct xp_agent_identity identity;
 	struct xp_agent_counters counters; /* exact when stopped */
 	struct xp_agent_nvtx nvtx;	   /* the same */
-	uint64_t scan_ns;		   /* looking through the target's files for NVTX */
 	char cupti_path[513];
 };
 

@@ -41,7 +41,8 @@ static void tell_place(const struct xp_maps *maps, const struct xp_mapping *firs
 	}
 }
 
-static void look_through(struct xp_target *target, const struct xp_mapping *first, const struct xp_nvtx_file *file,
+/* How many bytes were read. */
+static uint64_t look_through(struct xp_target *target, const struct xp_mapping *first, const struct xp_nvtx_file *file,
 			 const struct xp_nvtx_visitor *visitor)
 {
 	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
@@ -51,10 +52,11 @@ static void look_through(struct xp_target *target, const struct xp_mapping *firs
 
 	if (xp_target_open_mapping(target, first, &fd, &ignored) || xp_elf_open(fd, first->path, &elf, &ignored) ||
 	    !xp_elf_section(elf, ".data", &data) || !data.bytes)
-		return;
+		return 0;
 	for (uint64_t at = -data.vaddr % STEP; at + GLOBALS_BYTES <= data.size; at += STEP)
 		if (data.bytes[at + 8] == 16 && looks_alike(data.bytes + at))
 			tell_place(xp_target_maps(target), first, file, data.offset + at, visitor);
+	return data.size;
 }
 
 static bool is_first_of_file(const struct xp_maps *maps, size_t index)
@@ -77,8 +79,8 @@ void xp_nvtx_find(struct xp_target *target, const struct xp_nvtx_visitor *visito
 			continue;
 		if (visitor->knows && visitor->knows(visitor->arg, &file))
 			continue;
-		look_through(target, mapping, &file, visitor);
+		uint64_t bytes = look_through(target, mapping, &file, visitor);
 		if (visitor->looked)
-			visitor->looked(visitor->arg, &file);
+			visitor->looked(visitor->arg, &file, bytes);
 	}
 }

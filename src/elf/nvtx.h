@@ -16,7 +16,7 @@ struct xp_nvtx_file {
 /* Both answers may be NULL; a file that is known is not read again. */
 struct xp_nvtx_visitor {
 	bool (*knows)(void *arg, const struct xp_nvtx_file *file);
-	void (*looked)(void *arg, const struct xp_nvtx_file *file);
+	void (*looked)(void *arg, const struct xp_nvtx_file *file, uint64_t bytes);
 	void (*found)(void *arg, const struct xp_nvtx_file *file, uint64_t address);
 	void *arg;
 };

@@ -6,9 +6,18 @@
 #include "engine/agent_sites.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "elf/nvtx.h"
 #include "engine/agent_link_priv.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
 
 static struct xp_agent_sites *sites_of(const struct xp_agent_link *link)
 {
@@ -32,11 +41,12 @@ static bool knows(void *arg, const struct xp_nvtx_file *file)
 	return false;
 }
 
-static void looked(void *arg, const struct xp_nvtx_file *file)
+static void looked(void *arg, const struct xp_nvtx_file *file, uint64_t bytes)
 {
 	struct xp_agent_sites *sites = arg;
 	uint32_t n = bounded(sites->n_files, XP_AGENT_SITE_FILES);
 
+	sites->looked_bytes += bytes;
 	if (n == XP_AGENT_SITE_FILES)
 		return;
 	sites->files[n].start = file->start;
@@ -64,7 +74,11 @@ void xp_agent_sites_update(struct xp_agent_link *link, struct xp_target *target)
 {
 	const struct xp_nvtx_visitor visitor = { .knows = knows, .looked = looked, .found = found, .arg = sites_of(link) };
 
+	uint64_t begin_ns = now_ns();
+
+	sites_of(link)->looked_bytes = 0;
 	xp_nvtx_find(target, &visitor);
+	sites_of(link)->looked_ns = now_ns() - begin_ns;
 }
 
 /* Places in files that have gone would count as out of reach. Before ARM, when nobody reads the list. */

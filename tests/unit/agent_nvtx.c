@@ -395,6 +395,27 @@ static void on_and_off_under_load(void **state)
 	end_app(&app);
 }
 
+/* One copy is hooked and unhooked without a pause while four threads run through it. XP_NVTX_TOGGLES=1000000 for the full run. */
+static void a_copy_toggled_under_load(void **state)
+{
+	const char *times = getenv("XP_NVTX_TOGGLES") ? getenv("XP_NVTX_TOGGLES") : "100000";
+	struct app app;
+	uint64_t before;
+
+	need_headers();
+	spawn_program(&app, NVTX "app", NULL);
+	tell(&app, "push app 1 step");
+	before = tell(&app, "hash app");
+	tell(&app, "loop 4 step");
+	assert_true(tell(&app, "toggle " NVTX "toggle.so %s", times) > 1000);
+	assert_int_equal(tell(&app, "hash app"), before);
+	assert_true(tell(&app, "end") > 1000);
+	fclose(app.to);
+	fclose(app.from);
+	assert_int_equal(waitpid(app.pid, NULL, 0), app.pid);
+	free(app.records);
+}
+
 /* The tool dies: within its lease the slots are empty again. */
 static void a_lost_lease_unhooks(void **state)
 {
@@ -430,6 +451,7 @@ int main(void)
 		cmocka_unit_test(plugin_loaded_while_armed),
 		cmocka_unit_test(threads_and_children),
 		cmocka_unit_test(on_and_off_under_load),
+		cmocka_unit_test(a_copy_toggled_under_load),
 		cmocka_unit_test(a_lost_lease_unhooks),
 	};
 

@@ -8,7 +8,7 @@
  *   process N TEXT          ranges that begin here and end on another thread        wide N TEXT   attributes N TEXT
  *   domain NAME (answers its number)   register NUMBER TEXT   in NUMBER N TEXT (inline text)   by NUMBER N (registered)
  *   interleave A B N        ranges of two domains that overlap     start TEXT (answers the id)    stop ID
- *   loop THREADS TEXT US / end                fork N TEXT             timed N TEXT   answers the median of its own durations
+ *   loop THREADS TEXT US / end     toggle PATH TIMES: answers the records                fork N TEXT             timed N TEXT   answers the median of its own durations
  *   call N TEXT             traced() in a range                     rate MS TEXT   pairs a second
  *   threads THREADS N TEXT        fresh THREADS N TEXT (one after the other)
  */
@@ -287,6 +287,14 @@ static unsigned long long start_agent(const char *path)
 	return begin ? (unsigned long long)begin() : 1;
 }
 
+static unsigned long long toggle(const char *path, uint64_t times)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	uint64_t (*run)(uint64_t, uint64_t) = library ? (uint64_t(*)(uint64_t, uint64_t))dlsym(library, "nvtx_toggle") : NULL;
+
+	return run ? run((uint64_t)(uintptr_t)&nvtxGlobals_v3, times) : 0;
+}
+
 static unsigned long long obey_threads(const char *verb, char a[3][512])
 {
 	if (!strcmp(verb, "loop")) {
@@ -358,6 +366,8 @@ static unsigned long long obey(const char *verb, char a[3][512])
 
 	if (!strcmp(verb, "agent"))
 		return start_agent(a[0]);
+	if (!strcmp(verb, "toggle"))
+		return toggle(a[0], strtoull(a[1], NULL, 10));
 	if (!strcmp(verb, "load"))
 		return load(a[0]);
 	if (!strcmp(verb, "process"))
