@@ -58,5 +58,19 @@ def launching():
 
 
 @contextlib.contextmanager
+def ranges():
+    """An NVTX range around a sleep of 200 us, for ever."""
+    process = subprocess.Popen([xp.TARGETS / "nvtx/app"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process.stdin.write(b"sleeps 200 step\n")
+    process.stdin.flush()
+    try:
+        time.sleep(0.3)
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
 def none():
     yield 0

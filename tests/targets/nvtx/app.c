@@ -8,7 +8,8 @@
  *   process N TEXT          ranges that begin here and end on another thread        wide N TEXT   attributes N TEXT
  *   domain NAME (answers its number)   register NUMBER TEXT   in NUMBER N TEXT (inline text)   by NUMBER N (registered)
  *   interleave A B N        ranges of two domains that overlap     start TEXT (answers the id)    stop ID
- *   loop THREADS TEXT US / end     toggle PATH TIMES: answers the records                fork N TEXT             timed N TEXT   answers the median of its own durations
+ *   loop THREADS TEXT US / end    sleeps US TEXT: for ever, a range around a sleep    toggle PATH TIMES: answers the records
+ *   fork N TEXT             timed N TEXT   answers the median of its own durations
  *   call N TEXT             traced() in a range                     rate MS TEXT   pairs a second
  *   threads THREADS N TEXT        fresh THREADS N TEXT (one after the other)
  */
@@ -376,6 +377,11 @@ static unsigned long long obey(const char *verb, char a[3][512])
 		return timed(n, a[1]);
 	if (!strcmp(verb, "call"))
 		return call(n, a[1]);
+	if (!strcmp(verb, "sleeps"))
+		for (;; nvtxRangePop()) {
+			nvtxRangePushA(a[1]);
+			usleep(n);
+		}
 	if (!strcmp(verb, "rate"))
 		return rate(n, a[1]);
 	if (!strcmp(verb, "fork"))
