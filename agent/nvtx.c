@@ -89,6 +89,11 @@ static void choose_filters(void)
 	for (unsigned i = 0; i < request->n_filters; i++) {
 		nvtx->start_bits |= (uint8_t)((request->filters[i].kind == XP_CAPTURE_NVTX_START) << i);
 		nvtx->end_bits |= (uint8_t)((request->filters[i].kind == XP_CAPTURE_NVTX_END) << i);
+		nvtx->same_as[i] = (uint8_t)i;
+		for (unsigned k = i; k-- > 0;)
+			if (request->filters[k].kind >= XP_CAPTURE_NVTX_START && request->filters[k].match == request->filters[i].match &&
+			    !strcmp(request->filters[k].name, request->filters[i].name))
+				nvtx->same_as[i] = (uint8_t)k;
 	}
 }
 

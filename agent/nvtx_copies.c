@@ -7,6 +7,7 @@
 #include "agent/nvtx.h"
 
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Their unused copies are left alone: their ranges have no text for us, and each is one more library that changes its behaviour. */
@@ -16,7 +17,7 @@ static const char *const maths[] = { "libcublas",   "libcudnn",	 "libcufft", "li
 struct walk {
 	const struct xp_agent_sites *sites;
 	uint32_t n_sites, found;
-	uint64_t fresh, foreign, refused, maths, loads;
+	uint64_t fresh, foreign, refused, twins, maths, loads;
 	bool later; /* not the first look of this capture */
 };
 
@@ -53,6 +54,19 @@ static bool has_shape(const struct dl_phdr_info *info, const struct nvtx_globals
 	return globals->state <= NVTX_COMPLETE && !globals->pad && globals->callbacks_size == 16 && globals->version_size == 24 &&
 	       globals->version == NVTX_VERSION && is_code(info, globals->get_table) && is_code(info, globals->set_version) &&
 	       table_fits(globals->core, &globals->slots[NVTX_CORE], 15) && table_fits(globals->core2, &globals->slots[NVTX_CORE2], 15);
+}
+
+/*
+ * The header defines its globals weak: of the objects that were linked into one library each brought a copy, of which the linker chose one
+ * for all. The others are never read; their tables were bound to the chosen one.
+ */
+static bool is_twin(const struct dl_phdr_info *info, const struct nvtx_globals *globals)
+{
+	uintptr_t slot = (uintptr_t)globals->core[1];
+	const struct nvtx_globals *chosen = (const void *)(slot - offsetof(struct nvtx_globals, slots));
+
+	return globals->callbacks_size == 16 && globals->version_size == 24 && is_code(info, globals->get_table) && chosen != globals &&
+	       lies_in(info, PF_W, (uintptr_t)chosen, sizeof(*chosen)) && slot % 8 == 0 && has_shape(info, chosen);
 }
 
 /* Of a copy in use the slots that we want are empty or ours; of an unused one every slot is the header's own. */
@@ -96,7 +110,7 @@ static void look_at(struct walk *walk, const struct dl_phdr_info *info, struct n
 	uint32_t state;
 
 	if (!has_shape(info, globals)) {
-		walk->refused++;
+		*(is_twin(info, globals) ? &walk->twins : &walk->refused) += 1;
 		return;
 	}
 	state = __atomic_load_n(&globals->state, __ATOMIC_ACQUIRE);
@@ -159,6 +173,7 @@ void xp_agent_nvtx_walk(void)
 	told->fresh = walk.fresh;
 	told->foreign = walk.foreign;
 	told->maths = walk.maths;
+	told->twins = walk.twins;
 	/* Sites in no object: loaded where we cannot see, or not fit for a table of this size. */
 	told->refused = walk.refused + (walk.n_sites - walk.found) + sites->overflow;
 	told->walk_ns = xp_agent_now() - begin_ns;

@@ -88,8 +88,12 @@ static uint8_t bits_of(const struct nvtx_message *message)
 		return 0;
 	}
 	for (unsigned i = 0; i < request->n_filters; i++)
-		if (wanted >> i & 1 && xp_agent_accepts(&request->filters[i], message->text, message->length))
-			bits |= (uint8_t)(1u << i);
+		if (wanted >> i & 1) {
+			uint8_t same = xp_agent.nvtx.same_as[i];
+			bool accepts = same < i ? bits >> same & 1 : xp_agent_accepts(&request->filters[i], message->text, message->length);
+
+			bits |= (uint8_t)(accepts << i);
+		}
 	return bits;
 }
 

@@ -81,6 +81,7 @@ struct nvtx_texts {
 struct nvtx {
 	uint64_t generation; /* shared: 0 no capture */
 	uint8_t start_bits, end_bits;
+	uint8_t same_as[XP_AGENT_FILTERS]; /* first filter with the same pattern */
 	struct nvtx_thread *threads;
 	uint16_t *used;	 /* shared: places of threads that are taken, in the order of their first call */
 	uint32_t n_used; /* shared */

@@ -18,9 +18,10 @@ struct xp_agent_sites {
 	__u32 n_sites;	/* raised behind the sites, also while a capture runs */
 	__u32 overflow; /* sites that had no room */
 	__u32 pad;
-	__u64 looked_ns; /* how long the last look through files took, and how much of them it read */
-	__u64 looked_bytes;
-	__u64 zero[4];
+	__u64 looked_ns;    /* how long looking through files has taken so far, */
+	__u64 looked_bytes; /* and how much of them was read */
+	__u64 last_ns;	    /* the last look, at files that were known */
+	__u64 zero[3];
 	struct {
 		__u64 start, file; /* first address of the mapped file; hash of device and inode */
 	} files[XP_AGENT_SITE_FILES];
@@ -46,6 +47,7 @@ struct xp_agent_nvtx {
 	__u64 fresh;	/* of them not used by their library yet */
 	__u64 foreign;	/* left to another tool */
 	__u64 refused;	/* left alone: another shape, or out of reach */
+	__u64 twins;	/* that nobody uses: their tables lead to another copy of the same library */
 	__u64 maths;	/* left alone: unused ones of the CUDA maths libraries */
 	__u64 missed;	/* may have been called unseen in this capture before they were hooked */
 	__u64 unnamed;	/* ranges whose text is a string registered before the agent knew of it */
@@ -54,6 +56,6 @@ struct xp_agent_nvtx {
 	__u64 loads;	/* libraries loaded so far: the tool looks again when it changes */
 	__u64 walk_ns;	/* how long the last look at the sites took */
 };
-XP_WIRE_SIZE(struct xp_agent_nvtx, 88);
+XP_WIRE_SIZE(struct xp_agent_nvtx, 96);
 
 #endif

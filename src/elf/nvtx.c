@@ -43,7 +43,7 @@ static void tell_place(const struct xp_maps *maps, const struct xp_mapping *firs
 
 /* How many bytes were read. */
 static uint64_t look_through(struct xp_target *target, const struct xp_mapping *first, const struct xp_nvtx_file *file,
-			 const struct xp_nvtx_visitor *visitor)
+			     const struct xp_nvtx_visitor *visitor)
 {
 	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
 	xp_auto_err ignored = { 0 };

@@ -74,11 +74,13 @@ void xp_agent_sites_update(struct xp_agent_link *link, struct xp_target *target)
 {
 	const struct xp_nvtx_visitor visitor = { .knows = knows, .looked = looked, .found = found, .arg = sites_of(link) };
 
-	uint64_t begin_ns = now_ns();
+	struct xp_agent_sites *sites = sites_of(link);
+	uint64_t begin_ns = now_ns(), before = sites->looked_bytes;
 
-	sites_of(link)->looked_bytes = 0;
 	xp_nvtx_find(target, &visitor);
-	sites_of(link)->looked_ns = now_ns() - begin_ns;
+	sites->last_ns = now_ns() - begin_ns;
+	if (sites->looked_bytes != before)
+		sites->looked_ns += sites->last_ns;
 }
 
 /* Places in files that have gone would count as out of reach. Before ARM, when nobody reads the list. */

@@ -10,7 +10,7 @@
  *   interleave A B N        ranges of two domains that overlap     start TEXT (answers the id)    stop ID
  *   loop THREADS TEXT US / end    sleeps US TEXT: for ever, a range around a sleep    toggle PATH TIMES: answers the records
  *   fork N TEXT             timed N TEXT   answers the median of its own durations
- *   call N TEXT             traced() in a range                     rate MS TEXT   pairs a second
+ *   call N TEXT             traced() in a range                     rate MS TEXT   pairs a second    pairs BURSTS N TEXT   ps a pair
  *   threads THREADS N TEXT        fresh THREADS N TEXT (one after the other)
  */
 #include <nvtx3/nvToolsExt.h>
@@ -168,6 +168,27 @@ static unsigned long long timed(unsigned n, const char *text)
 	qsort(ns, n, sizeof(*ns), by_value);
 	median = ns[(n - 1) / 2];
 	free(ns);
+	return median;
+}
+
+/* Median of bursts, ps a pair: between them a reader has the time to take what was recorded. */
+static unsigned long long pairs(unsigned bursts, unsigned n, const char *text)
+{
+	uint64_t *ps = calloc(bursts, sizeof(*ps)), median;
+
+	for (unsigned i = 0; i < bursts; i++) {
+		uint64_t begin_ns = now_ns();
+
+		for (unsigned k = 0; k < n; k++) {
+			nvtxRangePushA(text);
+			nvtxRangePop();
+		}
+		ps[i] = (now_ns() - begin_ns) * 1000 / n;
+		usleep(30000);
+	}
+	qsort(ps, bursts, sizeof(*ps), by_value);
+	median = ps[(bursts - 1) / 2];
+	free(ps);
 	return median;
 }
 
@@ -382,6 +403,8 @@ static unsigned long long obey(const char *verb, char a[3][512])
 			nvtxRangePushA(a[1]);
 			usleep(n);
 		}
+	if (!strcmp(verb, "pairs"))
+		return pairs(n, (unsigned)atoi(a[1]), a[2]);
 	if (!strcmp(verb, "rate"))
 		return rate(n, a[1]);
 	if (!strcmp(verb, "fork"))
