@@ -56,7 +56,7 @@ void xp_agent_residual_note(uint64_t ns, bool after);
 void xp_agent_clock_bracket(void);
 uint64_t xp_agent_clock_convert(uint64_t cupti_ns);
 
-/* False: the ring is full. */
+/* ring.c. False: the ring is full. */
 bool xp_agent_ring_put(const struct xp_agent_slot *slot);
 /* The same, waiting a while for the tool; on the agent's thread only. */
 bool xp_agent_ring_put_slowly(const struct xp_agent_slot *slot);
