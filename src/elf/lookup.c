@@ -165,22 +165,69 @@ void xp_symbols_find(const struct xp_elf *elf, const struct xp_symbol_query *que
 	*ret_found = found;
 }
 
+enum { PLACES_MAX = 1024, WINDOW_BYTES = 4 << 20 };
+
+/* Offsets in a table's names where a text begins, ascending. */
+struct places {
+	uint32_t at[PLACES_MAX];
+	size_t n;
+};
+
+/* One pass over the names themselves, which a large file would have to be searched for one by one otherwise. False: too many places. */
+static bool find_places(const struct xp_elf *elf, const struct xp_symtab *table, const char *text, struct places *ret_places)
+{
+	size_t len = strlen(text);
+
+	ret_places->n = 0;
+	for (uint64_t from = 0; from < table->names_size; from += WINDOW_BYTES) {
+		uint64_t left = table->names_size - from, window = left < WINDOW_BYTES + len ? left : WINDOW_BYTES + len;
+		const char *end = table->names + from + window, *at = table->names + from;
+
+		while ((at = memmem(at, (size_t)(end - at), text, len)) && at < table->names + from + WINDOW_BYTES) {
+			if (ret_places->n == PLACES_MAX)
+				return false;
+			ret_places->at[ret_places->n++] = (uint32_t)(at++ - table->names);
+		}
+		xp_elf_let_go(elf, 0);
+	}
+	return true;
+}
+
+static bool is_place(const struct places *places, uint32_t offset)
+{
+	size_t low = 0, high = places->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (places->at[middle] < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < places->n && places->at[low] == offset;
+}
+
 void xp_symbols_each(const struct xp_elf *elf, const char *prefix, bool (*fn)(const struct xp_symbol *symbol, void *arg), void *arg)
 {
 	size_t len = strlen(prefix);
+	struct places places;
 	const char *name;
 	Elf64_Sym raw;
 
-	for (size_t t = 0; t < elf->n_tables; t++)
-		for (uint64_t i = 1; i < elf->tables[t].n; i++) {
+	for (size_t t = 0; t < elf->n_tables; t++) {
+		bool few = find_places(elf, &elf->tables[t], prefix, &places);
+
+		for (uint64_t i = 1; i < elf->tables[t].n && !(few && !places.n); i++) {
 			xp_elf_let_go(elf, i);
-			if (!xp_symtab_read(&elf->tables[t], i, &raw, &name) || strncmp(name, prefix, len) ||
-			    !xp_symtab_is_function(elf, &raw, name))
+			if (!xp_symtab_read(&elf->tables[t], i, &raw, &name) || (few && !is_place(&places, raw.st_name)) ||
+			    strncmp(name, prefix, len) || !xp_symtab_is_function(elf, &raw, name))
 				continue;
 			struct xp_symbol symbol = make_symbol(elf, &elf->tables[t], i, &raw, name);
 			if (!fn(&symbol, arg))
 				return;
 		}
+	}
 }
 
 /* How well a name answers a search: 2 its own name is `text`, 1 `text` occurs in it, 0 not at all. */

@@ -59,10 +59,12 @@ bool xp_symtab_is_function(const struct xp_elf *elf, const Elf64_Sym *symbol, co
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
-	if (symbol->st_shndx == SHN_UNDEF || !*name)
+	/* Offset 0 is the empty name; other offsets are not looked at, for names lie scattered in files of any size. */
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name)
 		return false;
 	if (type == STT_FUNC || type == STT_GNU_IFUNC)
 		return true;
 	/* Hand-written assembly often leaves its functions untyped; marks such as $x and .L are no functions. */
-	return type == STT_NOTYPE && symbol->st_shndx != SHN_ABS && *name != '$' && *name != '.' && xp_elf_is_text(elf, symbol->st_value);
+	return type == STT_NOTYPE && symbol->st_shndx != SHN_ABS && *name && *name != '$' && *name != '.' &&
+	       xp_elf_is_text(elf, symbol->st_value);
 }
