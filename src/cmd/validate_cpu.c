@@ -106,7 +106,7 @@ int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expec
 		xp_feature_try(XP_FEATURE_OFF_CPU, session->arena, &rights.off_cpu);
 	value->target = *xp_target_identity(target);
 	value->target_threads = (uint32_t)n_tids;
-	/* What Python frames need is what the sampling program needs: the right to load it. */
+	/* What Python frames need is what the sampling program needs: the right to load it, and clocks of whole CPUs. */
 	value->sampler = rights.python.status == XP_FEATURE_AVAILABLE ? XP_SAMPLER_BPF : XP_SAMPLER_PERF_RING;
 	judge(value, &rights, off_cpu, value->python_status == XP_PYTHON_ACTIVE, session->arena);
 	value->warnings = session->warnings.at;

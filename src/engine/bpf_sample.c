@@ -54,8 +54,8 @@ static int refuse_name(struct xp_sampler *sampler, const char *comm, struct xp_e
 
 static int deliver(struct xp_sampler *sampler, const struct xp_rec_sample *record, struct xp_err *reterr)
 {
-	if (sampler->threads) {
-		int found = xp_regex_search(sampler->threads, record->comm, strnlen(record->comm, sizeof(record->comm)), reterr);
+	if (sampler->config.threads) {
+		int found = xp_regex_search(sampler->config.threads, record->comm, strnlen(record->comm, sizeof(record->comm)), reterr);
 
 		if (found <= 0)
 			return found ? found : refuse_name(sampler, record->comm, reterr);
@@ -125,16 +125,40 @@ int xp_sampler_switch(struct xp_sampler *sampler, bool on, struct xp_err *reterr
 	if (sampler->perf)
 		return xp_perf_ring_switch(sampler->perf, on, reterr);
 	if (on) {
-		sampler->threads_at_start = threads_now(sampler->pid);
+		sampler->threads_at_start = threads_now(sampler->config.pid);
 		xp_sampler_clocks_begin(sampler, sampler->on_ns);
 	}
 	__atomic_store_n(&sampler->skel->data->xp_off, !on, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
+static void release_bpf(struct xp_sampler *sampler)
+{
+	if (sampler->skel)
+		xp_sampler_detach_clocks(sampler);
+	free(xp_steal(&sampler->clocks));
+	ring_buffer__free(xp_steal(&sampler->ring));
+	xp_sample__destroy(xp_steal(&sampler->skel));
+}
+
+static int fall_back(struct xp_sampler *sampler, const struct xp_err *refused, struct xp_err *reterr)
+{
+	release_bpf(sampler);
+	snprintf(sampler->no_bpf, sizeof(sampler->no_bpf), "%.40s of %.100s gave %s", refused->call, refused->object, refused->errno_text);
+	return xp_perf_ring_new(&sampler->config, &sampler->perf, reterr);
+}
+
+/* Programs may be allowed where clocks of whole CPUs are not: CAP_BPF without CAP_PERFMON, a security module, a seccomp filter. */
 int xp_sampler_attach(struct xp_sampler *sampler, struct xp_err *reterr)
 {
-	return sampler->perf ? xp_perf_ring_attach(sampler->perf, reterr) : xp_sampler_attach_clocks(sampler, reterr);
+	xp_auto_err refused = { 0 };
+	int r = sampler->perf ? 0 : xp_sampler_attach_clocks(sampler, &refused);
+
+	if (r && r != -XP_E_PERMISSION_DENIED)
+		return xp_err_move(reterr, &refused);
+	if (r)
+		r = fall_back(sampler, &refused, reterr);
+	return r || !sampler->perf ? r : xp_perf_ring_attach(sampler->perf, reterr);
 }
 
 void xp_sampler_detach(struct xp_sampler *sampler)
@@ -250,16 +274,15 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 	if (!sampler)
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "sampling engine");
 	xp_bpf_init();
-	sampler->pid = config->pid;
 	sampler->draws = now_ns();
-	sampler->frequency_hz = config->frequency_hz;
-	sampler->threads = config->threads;
+	sampler->config = *config;
+	sampler->config.python = NULL;
 	int r = config->perf_only ? -XP_E_PERMISSION_DENIED : new_bpf(sampler, config, &refused);
 
 	if (r && r != -XP_E_PERMISSION_DENIED && refused.sys_errno != ENOSYS) /* ENOSYS: some containers hide bpf(2) so */
 		return xp_err_move(reterr, &refused);
 	if (r)
-		r = xp_perf_ring_new(config, &sampler->perf, reterr);
+		r = fall_back(sampler, &refused, reterr);
 	if (!r)
 		*ret_sampler = xp_steal(&sampler);
 	return r;
@@ -280,16 +303,17 @@ const char *xp_sampler_no_python(const struct xp_sampler *sampler)
 	return sampler->perf ? "Python frames are read by the BPF sampler, which CAP_BPF and CAP_PERFMON allow" : NULL;
 }
 
+const char *xp_sampler_no_bpf(const struct xp_sampler *sampler)
+{
+	return sampler->perf ? sampler->no_bpf : NULL;
+}
+
 void xp_sampler_free(struct xp_sampler *sampler)
 {
 	if (!sampler)
 		return;
-	if (sampler->skel)
-		xp_sampler_detach_clocks(sampler);
-	free(sampler->clocks);
+	release_bpf(sampler);
 	xp_perf_ring_free(sampler->perf);
-	ring_buffer__free(sampler->ring);
-	xp_sample__destroy(sampler->skel);
 	free(sampler);
 }
 

@@ -34,7 +34,10 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 void xp_sampler_free(struct xp_sampler *sampler);
 XP_DEFINE_AUTO(struct xp_sampler *, xp_sampler_free);
 
-/* Starts the clocks; samples are still off. RESOURCE_LIMIT names the limit. After a failure xp_sampler_detach is still due. */
+/*
+ * Starts the clocks; samples are still off. Falls back to perf rings when clocks of whole CPUs are refused. RESOURCE_LIMIT names the limit.
+ * After a failure xp_sampler_detach is still due.
+ */
 int xp_sampler_attach(struct xp_sampler *sampler, struct xp_err *reterr);
 /* Samples on or off: one store to shared memory (BPF). */
 int xp_sampler_switch(struct xp_sampler *sampler, bool on, struct xp_err *reterr);
@@ -73,5 +76,7 @@ enum xp_sampler_kind xp_sampler_kind(const struct xp_sampler *sampler);
 const char *xp_sampler_no_kernel(const struct xp_sampler *sampler);
 /* Why no sample can have Python frames; NULL: they can. Static. */
 const char *xp_sampler_no_python(const struct xp_sampler *sampler);
+/* Which refused call made it take perf rings; NULL: it did not. Lives as long as the sampler. */
+const char *xp_sampler_no_bpf(const struct xp_sampler *sampler);
 
 #endif

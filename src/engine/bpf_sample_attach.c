@@ -25,7 +25,7 @@ static int open_clock(const struct xp_sampler *sampler, int cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = NS_PER_SECOND / sampler->frequency_hz,
+		.sample_period = NS_PER_SECOND / sampler->config.frequency_hz,
 		.disabled = 1,
 	};
 
@@ -47,7 +47,7 @@ static int start_clock(struct xp_sampler *sampler, int cpu, struct xp_err *reter
 	if (ioctl(clock, PERF_EVENT_IOC_ENABLE, 0))
 		return xp_bpf_fail(reterr, errno, "ioctl(PERF_EVENT_IOC_ENABLE)", object);
 	sampler->clocks[sampler->n_clocks_open++] =
-		(struct xp_sample_clock){ .fd = xp_steal_fd(&clock), .period_ns = NS_PER_SECOND / sampler->frequency_hz };
+		(struct xp_sample_clock){ .fd = xp_steal_fd(&clock), .period_ns = NS_PER_SECOND / sampler->config.frequency_hz };
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static uint64_t ticks_until(const struct xp_sample_clock *clock, uint64_t until_
  */
 static void plan(struct xp_sampler *sampler, struct xp_sample_clock *clock, uint64_t now_ns)
 {
-	double mean_ns = NS_PER_SECOND / sampler->frequency_hz, length_ns = (TICKS + draw(sampler) * TICKS_MORE) * mean_ns;
+	double mean_ns = NS_PER_SECOND / sampler->config.frequency_hz, length_ns = (TICKS + draw(sampler) * TICKS_MORE) * mean_ns;
 	uint64_t given = ticks_until(clock, now_ns);
 
 	if (length_ns < STRETCH_NS_MIN)

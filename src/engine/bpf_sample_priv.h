@@ -22,8 +22,8 @@ struct xp_sample_clock {
 };
 
 struct xp_sampler {
-	uint32_t pid, frequency_hz;
-	const struct xp_regex *threads;
+	struct xp_sampler_config config;       /* its layout of Python is used up */
+	char no_bpf[192];		       /* why not, of the fallback */
 	const struct xp_sample_reader *reader; /* during a read */
 	struct xp_err *reader_err;	       /* during a read: the first failure */
 	uint64_t delivered, filtered;	       /* by the reading half */

@@ -24,6 +24,7 @@ struct xp_cpu_facts {
 	struct xp_sampler_counts counts;
 	const char *no_kernel;		 /* why kernel time is not sampled; NULL: it is */
 	const char *no_python;		 /* why no sample can have Python frames; NULL: they can */
+	const char *no_bpf;		 /* which refused call made the samples come from perf rings; NULL: none */
 	struct xp_opt_u64 cpu_ns;	 /* of the process in the window; unset: not readable */
 	uint64_t system_ns;		 /* part of it in the kernel */
 	const struct xp_cpu_time *times; /* threads alive at the end that ran in the window */

@@ -40,6 +40,8 @@ static void loss_issues(const struct xp_cpu_facts *facts, const struct xp_cpu_sa
 		xp_issue_add(issues, "threads_filtered", XP_INFO,
 			     json_pack("{s:o}", "threads", xp_json_text(facts->request->threads_pattern)),
 			     "only threads whose name matches %s are sampled", facts->request->threads_pattern);
+	if (facts->no_bpf)
+		xp_issue_add(issues, "perf_ring_sampler", XP_INFO, NULL, "samples come from perf rings, for %s", facts->no_bpf);
 	if (c->lost_samples)
 		xp_issue_add(issues, "lost_samples", XP_CAUTION, count_of("lost_samples", c->lost_samples),
 			     "%llu samples were taken and could not be kept", (unsigned long long)c->lost_samples);

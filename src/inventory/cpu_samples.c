@@ -311,6 +311,7 @@ static int finish(void *opaque, const struct xp_window *window, struct xp_arena 
 		.counts = state->counts,
 		.no_kernel = state->sampler ? xp_sampler_no_kernel(state->sampler) : NULL,
 		.no_python = state->sampler ? xp_sampler_no_python(state->sampler) : NULL,
+		.no_bpf = state->sampler ? xp_sampler_no_bpf(state->sampler) : NULL,
 		.cpu_ns = state->cpu_ns,
 		.system_ns = state->system_ns,
 		.python_status = (int)xp_python_status(state->python),

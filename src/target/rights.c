@@ -157,7 +157,7 @@ static void try_cpu_sample(struct xp_trying *t)
 {
 	struct xp_trial trial = { 0 };
 
-	xp_trial_sample(&trial, false, false);
+	xp_trial_sample(&trial, false);
 	judge(t, &trial, XP_GATE_PERF, XP_CAP_PERFMON, 0, 2);
 }
 
@@ -167,7 +167,7 @@ static void try_kernel_stacks(struct xp_trying *t)
 	struct xp_trial trial = { 0 };
 	char line[32] = "";
 
-	if (xp_trial_sample(&trial, true, false)) {
+	if (xp_trial_sample(&trial, true)) {
 		judge(t, &trial, XP_GATE_PERF, XP_CAP_PERFMON, 0, 1);
 		return;
 	}
@@ -190,10 +190,10 @@ static void try_python_frames(struct xp_trying *t)
 
 	if (lacks_btf(t))
 		return;
-	xp_trial_sample(&trial, false, true);
+	xp_trial_sampler(&trial);
 	bool perf = trial.call && !strcmp(trial.call, "perf_event_open");
 	if (perf)
-		judge(t, &trial, XP_GATE_PERF, XP_CAP_PERFMON, 0, 2);
+		judge(t, &trial, XP_GATE_PERF, XP_CAP_PERFMON, 0, 0);
 	else
 		judge_bpf(t, &trial);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -143,10 +144,11 @@ int xp_trial_usdt(struct xp_trial *trial)
 	return semaphore ? fail(trial, EIO, "close", "reference counter was not put back") : 0;
 }
 
-static int perf_open(struct xp_trial *trial, struct perf_event_attr *attr, const char *what)
+/* cpu -1: of xprobe itself; else of everything that runs there. */
+static int perf_open(struct xp_trial *trial, struct perf_event_attr *attr, int cpu, const char *what)
 {
 	attr->size = sizeof(*attr);
-	int fd = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, cpu < 0 ? 0 : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		fail(trial, errno, "perf_event_open", what);
@@ -178,7 +180,7 @@ int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return)
 	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_KPROBE, 0);
 	if (prog < 0)
 		return trial->errnum;
-	xp_auto_fd event = perf_open(trial, &attr, "perf uprobe on xprobe itself");
+	xp_auto_fd event = perf_open(trial, &attr, -1, "perf uprobe on xprobe itself");
 	return event < 0 ? trial->errnum : set_program(trial, event, prog);
 }
 
@@ -193,7 +195,7 @@ int xp_trial_raw_tracepoint(struct xp_trial *trial, const char *name)
 	return link < 0 ? fail(trial, errno, "bpf(BPF_RAW_TRACEPOINT_OPEN)", name) : 0;
 }
 
-int xp_trial_sample(struct xp_trial *trial, bool with_kernel, bool program)
+static int try_clock(struct xp_trial *trial, bool with_kernel, int prog)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -204,13 +206,24 @@ int xp_trial_sample(struct xp_trial *trial, bool with_kernel, bool program)
 		.exclude_kernel = !with_kernel,
 		.exclude_hv = 1,
 	};
-	xp_auto_fd event =
-		perf_open(trial, &attr, with_kernel ? "cpu-clock of xprobe itself, kernel included" : "cpu-clock of xprobe itself");
+	xp_auto_fd event = perf_open(trial, &attr, prog < 0 ? -1 : sched_getcpu(),
+				     prog >= 0	   ? "cpu-clock of a CPU"
+				     : with_kernel ? "cpu-clock of xprobe itself, kernel included"
+						   : "cpu-clock of xprobe itself");
 
 	if (event < 0)
 		return trial->errnum;
-	if (!program)
-		return 0;
+	return prog < 0 ? 0 : set_program(trial, event, prog);
+}
+
+int xp_trial_sample(struct xp_trial *trial, bool with_kernel)
+{
+	return try_clock(trial, with_kernel, -1);
+}
+
+int xp_trial_sampler(struct xp_trial *trial)
+{
 	xp_auto_fd prog = load(trial, BPF_PROG_TYPE_PERF_EVENT, 0);
-	return prog < 0 ? trial->errnum : set_program(trial, event, prog);
+
+	return prog < 0 ? trial->errnum : try_clock(trial, true, prog);
 }

@@ -35,7 +35,9 @@ int xp_trial_perf_uprobe(struct xp_trial *trial, bool on_return);
 /* A probe with a reference counter, on a counter of our own; checks that the kernel raises it and puts it back. */
 int xp_trial_usdt(struct xp_trial *trial);
 int xp_trial_raw_tracepoint(struct xp_trial *trial, const char *name);
-/* One cpu-clock event on ourselves; `program`: with a BPF program on it. */
-int xp_trial_sample(struct xp_trial *trial, bool with_kernel, bool program);
+/* One cpu-clock event on ourselves. */
+int xp_trial_sample(struct xp_trial *trial, bool with_kernel);
+/* One of a whole CPU that is never enabled, with a BPF program on it. */
+int xp_trial_sampler(struct xp_trial *trial);
 
 #endif

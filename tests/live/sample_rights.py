@@ -107,6 +107,21 @@ def test_python_without_bpf_is_told():
     assert "CAP_BPF" in next(w for w in doc.doc["warnings"] if w["code"] == "PYTHON_FRAMES_UNRESOLVED")["message"], doc.doc["warnings"]
 
 
+def test_clocks_of_whole_cpus_refused():
+    """Fault: programs could be loaded, clocks of whole CPUs were refused, and nothing was sampled at all."""
+    xp.need_bpf()
+    env = shim("cpu_wide_shim")
+    with xp.Target("shares") as target:
+        doc = xp.ok("measure", "--pid", target.pid, *SAMPLE, env=env)
+        validation = xp.ok("validate", "--pid", target.pid, "--cpu-sample", env=env)
+        usual = xp.ok("measure", "--pid", target.pid, *SAMPLE)
+    assert doc["collection"]["observed_samples"] > 0 and doc["collection"]["kernel_samples"] is not None, doc["collection"]
+    told, = [issue["message"] for issue in doc["quality"]["issues"] if issue["code"] == "perf_ring_sampler"]
+    assert "perf_event_open" in told and "cpu-clock of CPU" in told and "EACCES" in told, told
+    assert validation["sampler"] == "perf_ring" and validation["valid"], validation
+    assert "perf_ring_sampler" not in [issue["code"] for issue in usual["quality"]["issues"]], usual["quality"]
+
+
 def test_nested_pid_namespace():
     """--off-cpu with the target in a namespace of its own, looked at from outside and from inside: the same threads, each by its number there."""
     xp.need_bpf()

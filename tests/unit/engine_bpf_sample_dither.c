@@ -51,7 +51,9 @@ static void run_clocks(uint64_t until_ns, uint64_t loop_ns)
 static void simulate(uint32_t hz, unsigned seconds, uint64_t late_ns, uint64_t loop_ns)
 {
 	struct xp_sample_clock clocks[CLOCKS];
-	struct xp_sampler sampler = { .frequency_hz = hz, .clocks = clocks, .n_clocks = CLOCKS, .n_clocks_open = CLOCKS, .draws = hz };
+	struct xp_sampler sampler = {
+		.config.frequency_hz = hz, .clocks = clocks, .n_clocks = CLOCKS, .n_clocks_open = CLOCKS, .draws = hz
+	};
 	uint64_t begin = now = 12345678901, ticks = 0, owed = 0;
 	xp_auto_err err = { 0 };
 
