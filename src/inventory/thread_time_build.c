@@ -29,6 +29,12 @@ static uint64_t wait_in_progress(const struct xp_proc_thread *row)
 	return row->state == 'R' && row->runnable_since_ns && !row->ended ? minus(row->last.t_ns, row->runnable_since_ns) : 0;
 }
 
+/* The thread of our agent in a CUDA process: it works for us, and no rule may take it for the target's. */
+static bool is_agent(const char *name)
+{
+	return !strcmp(name, "xprobe-agent");
+}
+
 static struct xp_thread_row make_row(const struct xp_thread_readings *in, const struct xp_proc_thread *from, struct xp_arena *arena)
 {
 	struct xp_thread_row row = { .tid = from->tid, .started = from->started, .ended = from->ended };
@@ -50,7 +56,8 @@ static struct xp_thread_row make_row(const struct xp_thread_readings *in, const 
 	row.major_faults = minus(from->faults, from->base_faults);
 	row.voluntary_switches = minus(from->status.voluntary, from->base_voluntary);
 	row.involuntary_switches = minus(from->status.involuntary, from->base_involuntary);
-	row.active = row.on_cpu_ns * 100 >= window_ns || row.voluntary_switches * 1000000000u >= window_ns * BLOCKS_PER_SECOND;
+	row.active = !is_agent(row.name) &&
+		     (row.on_cpu_ns * 100 >= window_ns || row.voluntary_switches * 1000000000u >= window_ns * BLOCKS_PER_SECOND);
 	row.cpus_allowed = from->status.cpus_allowed[0] ? xp_arena_str(arena, from->status.cpus_allowed) : NULL;
 	if (from->syscall_nr >= 0 && from->syscall_nr <= UINT32_MAX)
 		row.syscall_number = (struct xp_opt_u32)XP_SOME((uint32_t)from->syscall_nr);

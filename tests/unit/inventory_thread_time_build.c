@@ -70,6 +70,14 @@ static void time_adds_up(void **state)
 	assert_int_equal(value->groups[0].on_cpu_ns, 900 * MS);
 }
 
+static void our_own_agent_is_never_active(void **state)
+{
+	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
+	struct xp_proc_thread rows[] = { row(7, "main", 0, 0), row(11, "xprobe-agent", 300, 0), row(13, "xprobe-agents", 300, 0) };
+
+	assert_int_equal(build(arena, rows, 3, 600, NULL)->active, 1);
+}
+
 static void long_wait_is_not_blocked(void **state)
 {
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
@@ -148,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_adds_up),
+		cmocka_unit_test(our_own_agent_is_never_active),
 		cmocka_unit_test(long_wait_is_not_blocked),
 		cmocka_unit_test(vanished_is_what_no_thread_shows),
 		cmocka_unit_test(patterns_are_bounded),
