@@ -11,30 +11,43 @@ struct pair {
 	struct xp_window_target targets[2];
 };
 
-static pid_t sleeper(void)
+/* A process of the test that ends with it, also when the test fails before the process ran for the first time. */
+static pid_t forked(void (*work)(void))
 {
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test must not leave it behind */
-		for (;;)
-			pause();
-	}
-	return pid;
-}
-
-static pid_t spinner(void)
-{
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	assert_true(pid >= 0);
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setpriority(PRIO_PROCESS, 0, -19); /* where allowed: it has to be busy on a crowded machine, too */
-		for (volatile unsigned long n = 0;; n++)
-			;
+		while (getppid() == parent)
+			work();
+		_exit(0);
 	}
+	return pid;
+}
+
+static void wait_a_second(void)
+{
+	sleep(1);
+}
+
+static void spin(void)
+{
+	for (volatile unsigned n = 0; n < 1000000; n++)
+		;
+}
+
+static pid_t sleeper(void)
+{
+	return forked(wait_a_second);
+}
+
+/* Where allowed before others: it has to be busy on a crowded machine, too. */
+static pid_t spinner(void)
+{
+	pid_t pid = forked(spin);
+
+	setpriority(PRIO_PROCESS, (id_t)pid, -10);
 	return pid;
 }
 
