@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Slow because its threads spin with sched_yield for a flag that one of them sets late. */
+/* Slow because it spins with sched_yield until a timer thread says that the next batch may go. */
 #include <sched.h>
 #include <stdatomic.h>
 
 #include "slow.h"
 
-static _Atomic unsigned turn;
+static _Atomic unsigned batch;
 
-static void *wait_turn(void *arg)
+static void *tick(void *arg)
 {
-	unsigned mine = (unsigned)(uintptr_t)arg;
-
 	for (;;) {
-		while (atomic_load(&turn) % 2 != mine)
-			sched_yield();
-		pause_us(2000);
-		atomic_fetch_add(&turn, 1);
+		pause_us(5000);
+		atomic_fetch_add(&batch, 1);
 	}
 	return arg;
 }
 
 int main(void)
 {
-	pthread_t threads[2];
+	pthread_t timer;
 
-	for (uintptr_t i = 0; i < 2; i++)
-		pthread_create(&threads[i], NULL, wait_turn, (void *)i);
+	pthread_create(&timer, NULL, tick, NULL);
 	ready();
-	pthread_join(threads[0], NULL);
+	for (unsigned next = 1;; next++) {
+		while (atomic_load(&batch) < next)
+			sched_yield();
+		grind(next, 20000);
+	}
 }
