@@ -56,6 +56,8 @@ static __always_inline bool is_kernel(__u64 address)
 	return (__s64)address < 0;
 }
 
+#define CALLS_MAX 1024
+
 static __always_inline void take_registers(struct bpf_perf_event_data *ctx, struct xp_rec_sample *head)
 {
 	struct pt_regs *user;
@@ -71,6 +73,11 @@ static __always_inline void take_registers(struct bpf_perf_event_data *ctx, stru
 	head->ip = PT_REGS_IP(user);
 	head->sp = PT_REGS_SP(user);
 	head->bp = PT_REGS_FP(user);
+	/* Interrupts and faults leave -1 here. What of the selector is the same everywhere tells calls of the 64-bit table. */
+	if (user->orig_rax < CALLS_MAX && (*(volatile __u16 *)&user->cs & 0xfff) == 0x33) {
+		head->flags |= XP_SAMPLE_IN_CALL;
+		head->nr = user->orig_rax;
+	}
 	/* Workers that the kernel runs for the process (io_uring) have never been in user space. */
 	if (!head->sp)
 		head->flags |= XP_SAMPLE_NO_USER;

@@ -18,6 +18,7 @@
 #define XP_SAMPLE_IN_KERNEL 1	/* interrupted in the kernel: n_kernel frames lie on top of the user stack */
 #define XP_SAMPLE_NO_USER 2	/* no user registers (kernel thread, exiting) */
 #define XP_SAMPLE_STACK_SHORT 4 /* the copy is as long as it may be: more of the stack may lie above it */
+#define XP_SAMPLE_IN_CALL 16	/* CPU: interrupted on behalf of system call nr of the 64-bit table */
 #define XP_SAMPLE_KERNEL_LOST 8 /* the kernel stack could not be taken */
 
 /* How the walk of the interpreter's frames ended. */
@@ -42,7 +43,7 @@ struct xp_rec_sample {
 	__u16 n_kernel, n_python;
 	__u32 stack_bytes;
 	__u64 block_ns; /* BLOCK: how long the thread was off the CPU in this call */
-	__u32 nr;	/* BLOCK: system call number */
+	__u32 nr;	/* BLOCK, and with XP_SAMPLE_IN_CALL: system call number */
 	__u32 compat;	/* BLOCK: the number is of the 32-bit table */
 	char comm[16];
 };

@@ -20,7 +20,7 @@ struct counting {
 	struct in_thread {
 		uint32_t function, tid;
 		const char *name;
-		uint64_t inclusive, exclusive, in_copy, in_launch;
+		uint64_t inclusive, exclusive, in_copy, in_launch, in_kernel;
 	} * threads;
 	size_t n_threads, cap_threads;
 };
@@ -83,6 +83,7 @@ static void count_cell(struct counting *c, const struct xp_cpu_cell *cell, uint3
 		struct in_thread *counts = thread_counts(c, function, thread);
 		if (!told_elsewhere(stack))
 			counts->inclusive += cell->samples;
+		counts->in_kernel += !told_elsewhere(stack) && c->sum->stacks.stacks[cell->stack].n_kernel ? cell->samples : 0;
 		if (i)
 			continue;
 		c->spots[function].exclusive_samples += cell->samples;
@@ -109,16 +110,29 @@ static void choose_frames(struct counting *c)
 	}
 }
 
+/* The name stays the sum's. */
+static struct xp_hot_thread hot_thread(const struct in_thread *from)
+{
+	return (struct xp_hot_thread){
+		.tid = from->tid,
+		.name = from->name,
+		.inclusive = from->inclusive,
+		.exclusive = from->exclusive,
+		.in_copy = from->in_copy,
+		.in_launch = from->in_launch,
+		.in_kernel = from->in_kernel,
+	};
+}
+
 static void take_busiest(struct counting *c, struct xp_arena *arena)
 {
 	for (size_t i = 0; i < c->n_threads; i++) {
 		const struct in_thread *from = &c->threads[i];
 		struct xp_hotspot *spot = &c->spots[from->function];
-		struct xp_hot_thread thread = { from->tid, NULL, from->inclusive, from->exclusive, from->in_copy, from->in_launch };
+		struct xp_hot_thread thread = hot_thread(from);
 
 		if (!from->inclusive)
 			continue;
-		thread.name = from->name;
 		if (thread.exclusive > spot->by_exclusive.exclusive)
 			spot->by_exclusive = thread;
 		if (thread.inclusive > spot->by_inclusive.inclusive)
@@ -148,10 +162,12 @@ static void take_hot(struct counting *c, double least, struct xp_arena *arena)
 		const struct in_thread *from = &c->threads[i];
 		struct xp_hotspot *spot = &c->spots[from->function];
 
-		if ((double)from->inclusive >= least)
-			((struct xp_hot_thread *)spot->hot)[spot->n_hot++] = (struct xp_hot_thread){
-				from->tid, xp_arena_str(arena, from->name), from->inclusive, from->exclusive, from->in_copy, from->in_launch
-			};
+		struct xp_hot_thread thread = hot_thread(from);
+
+		if ((double)from->inclusive < least)
+			continue;
+		thread.name = xp_arena_str(arena, from->name);
+		((struct xp_hot_thread *)spot->hot)[spot->n_hot++] = thread;
 	}
 }
 

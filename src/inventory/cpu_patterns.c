@@ -227,6 +227,7 @@ void xp_cpu_by_thread(const struct xp_cpu_sum *sum, const struct xp_named_stacks
 		if (xp_named_stack_waits(stack))
 			continue;
 		threads[*at].kernel_samples += sum->stacks.stacks[cell->stack].n_kernel ? cell->samples : 0;
+		threads[*at].fault_samples += stack->page_fault ? cell->samples : 0;
 		if (stack->kernel_call)
 			count_call(&threads[*at], stack->kernel_call, cell->samples, arena);
 	}

@@ -27,6 +27,7 @@ struct xp_hot_thread {
 	const char *name;
 	uint64_t inclusive, exclusive; /* without these */
 	uint64_t in_copy, in_launch;   /* of exclusive: under a CUDA call that copies, that launches */
+	uint64_t in_kernel;	       /* of inclusive: interrupted in the kernel */
 };
 
 #define XP_HOT_SHARE 0.05

@@ -16,6 +16,7 @@ struct xp_cpu_thread {
 	const char *name, *name_pattern;
 	uint64_t samples;
 	uint64_t kernel_samples;	 /* without those that wait for a GPU */
+	uint64_t fault_samples;		 /* of kernel_samples: in page faults of user code */
 	uint64_t gc_samples;		 /* under Python's garbage collector */
 	const struct xp_cpu_call *calls; /* by samples falling */
 	size_t n_calls;

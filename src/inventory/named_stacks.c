@@ -189,6 +189,11 @@ static const char *call_of(const char *symbol)
 	return number < 0 ? NULL : xp_syscall_name((uint32_t)number);
 }
 
+static bool is_page_fault(const char *symbol)
+{
+	return symbol && (!strcmp(symbol, "exc_page_fault") || !strcmp(symbol, "asm_exc_page_fault") || !strcmp(symbol, "do_user_addr_fault"));
+}
+
 static void count_frame(struct xp_named_counts *counts, const struct xp_frame *frame)
 {
 	counts->total++;
@@ -214,7 +219,12 @@ static struct xp_stack_parts parts_of(const struct naming *n, const struct xp_ra
 		n->kernel[i] = n->symbols[words[i]];
 		if (!stack->kernel_call)
 			stack->kernel_call = call_of(n->kernel[i].symbol);
+		stack->page_fault |= is_page_fault(n->kernel[i].symbol);
 	}
+	/* The way in and out of a call, and what traces it there, is the call's. */
+	if (!stack->kernel_call && raw->call)
+		stack->kernel_call = xp_syscall_name(raw->call - 1u);
+	stack->page_fault &= !stack->kernel_call; /* a call that touches the caller's memory faults for its own purpose */
 	words += raw->n_kernel;
 	for (size_t i = 0; i < raw->n_native; i++) {
 		n->native[i] = n->symbols[words[i]];

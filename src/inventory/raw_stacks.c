@@ -126,7 +126,7 @@ static bool same_stack(uint64_t value, const void *arg)
 	const struct xp_raw_stack *have = &query->stacks->stacks[value];
 
 	return have->n_kernel == query->like.n_kernel && have->n_native == query->like.n_native && have->n_python == query->like.n_python &&
-	       have->end == query->like.end && have->python == query->like.python &&
+	       have->end == query->like.end && have->python == query->like.python && have->call == query->like.call &&
 	       !memcmp(query->stacks->words + have->first, query->words, words_of(have) * sizeof(uint32_t));
 }
 
@@ -185,6 +185,7 @@ bool xp_raw_stacks_take(struct xp_raw_stacks *stacks, const struct xp_rec_sample
 
 	like->end = (uint8_t)unwind(stacks, sample, parts, &n_native);
 	like->n_kernel = sample->n_kernel;
+	like->call = sample->flags & XP_SAMPLE_IN_CALL ? (uint16_t)(sample->nr + 1) : 0;
 	like->n_native = (uint16_t)n_native;
 	like->n_python = (uint16_t)read_python(stacks, sample, parts, &like->python);
 	size_t n = words_of(like);
@@ -193,7 +194,7 @@ bool xp_raw_stacks_take(struct xp_raw_stacks *stacks, const struct xp_rec_sample
 		return false;
 	query.words = stacks->words + stacks->n_words;
 	number_parts(stacks, like, parts, stacks->words + stacks->n_words);
-	uint64_t hash = xp_hash_bytes(query.words, n * sizeof(uint32_t), like->n_kernel);
+	uint64_t hash = xp_hash_bytes(query.words, n * sizeof(uint32_t), (uint64_t)like->call << 16 | like->n_kernel);
 	uint64_t *at = xp_map_at(&stacks->stack_of, hash, same_stack, &query, &new);
 	if (new) {
 		like->first = (uint32_t)stacks->n_words;

@@ -18,6 +18,7 @@ struct xp_raw_stack {
 	uint16_t n_kernel, n_native, n_python;
 	uint8_t end;	/* enum xp_unwind_end of the native part */
 	uint8_t python; /* XP_PYTHON_* of the interpreter's part */
+	uint16_t call;	/* number + 1 of the system call that it interrupted; 0: none, or not known */
 };
 
 /* Zero-initialised with unwinder, python and depth set; release with xp_raw_stacks_done. */

@@ -53,22 +53,79 @@ json_t *xp_blocked_stack_json(const struct xp_off_cpu_group *group, struct xp_ar
 	return list;
 }
 
-json_t *xp_blocked_python_line(const struct xp_off_cpu_group *group, uint64_t of_ns)
+/* The library waits on behalf of a line of somebody else's. */
+static bool is_standard_library(const struct xp_frame *frame)
 {
+	const char *path = frame->source_path;
+
+	if (!path || !strncmp(path, "<frozen ", 8))
+		return true;
+	return strstr(path, "/lib/python3") && !strstr(path, "/site-packages/") && !strstr(path, "/dist-packages/");
+}
+
+static const struct xp_frame *python_frame(const struct xp_off_cpu_group *group)
+{
+	const struct xp_frame *innermost = NULL;
+
 	for (size_t i = 0; group && i < group->n_frames; i++) {
 		const struct xp_frame *frame = group->frames[i];
 
 		if (frame->kind != XP_FRAME_PYTHON)
 			continue;
-		json_t *line = json_object();
-		json_object_set_new(line, "function", frame->symbol ? xp_json_text(frame->symbol) : json_null());
-		json_object_set_new(line, "source_path", frame->source_path ? xp_json_text(frame->source_path) : json_null());
-		json_object_set_new(line, "line", frame->line.set ? xp_json_count(frame->line.v) : json_null());
-		json_object_set_new(line, "share",
-				    of_ns ? json_real(group->total_ns < of_ns ? (double)group->total_ns / (double)of_ns : 1) : json_null());
-		return line;
+		if (!is_standard_library(frame))
+			return frame;
+		innermost = innermost ? innermost : frame;
 	}
-	return json_null();
+	return innermost;
+}
+
+json_t *xp_blocked_python_line(const struct xp_off_cpu_group *group, uint64_t of_ns)
+{
+	const struct xp_frame *frame = python_frame(group);
+	json_t *line = frame ? json_object() : json_null();
+
+	if (!frame)
+		return line;
+	json_object_set_new(line, "function", frame->symbol ? xp_json_text(frame->symbol) : json_null());
+	json_object_set_new(line, "source_path", frame->source_path ? xp_json_text(frame->source_path) : json_null());
+	json_object_set_new(line, "line", frame->line.set ? xp_json_count(frame->line.v) : json_null());
+	json_object_set_new(line, "share",
+			    of_ns ? json_real(group->total_ns < of_ns ? (double)group->total_ns / (double)of_ns : 1) : json_null());
+	return line;
+}
+
+/* What libraries call the function that waits until a lock is free. Conditions and semaphores are waited on for other reasons, too. */
+static bool is_lock_function(const char *symbol)
+{
+	static const char *const names[] = { "lll_lock_wait", "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
+					     "pthread_rwlock_", "Mutex::lock_contended", "RawMutex::lock_slow", "RawRwLock::lock_" };
+
+	for (size_t i = 0; symbol && i < XP_LEN(names); i++)
+		if (strstr(symbol, names[i]))
+			return true;
+	return false;
+}
+
+bool xp_blocked_at_lock(const struct xp_off_cpu_group *group)
+{
+	for (size_t i = 0; group && i < group->n_frames && i < XP_EVIDENCE_FRAMES; i++) {
+		const struct xp_frame *frame = group->frames[i];
+
+		if (frame->kind == XP_FRAME_KERNEL)
+			continue;
+		if (frame->kind == XP_FRAME_PYTHON)
+			return false;
+		if (is_lock_function(frame->symbol))
+			return true;
+		/* A Python lock that the program itself takes; the library's own serve its queues, events and joins. */
+		if (frame->symbol && !strcmp(frame->symbol, "PyThread_acquire_lock_timed")) {
+			while (++i < group->n_frames)
+				if (group->frames[i]->kind == XP_FRAME_PYTHON)
+					return !is_standard_library(group->frames[i]);
+			return false;
+		}
+	}
+	return false;
 }
 
 json_t *xp_blocked_json(const struct xp_off_cpu_group *group, struct xp_arena *arena)

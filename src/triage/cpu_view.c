@@ -18,7 +18,7 @@ static double ticks(const struct xp_triage_input *input)
 
 double xp_cpu_share(const struct xp_triage_input *input, uint64_t samples)
 {
-	double full = ticks(input);
+	double full = input->cpu ? ticks(input) : 0;
 
 	return full > 0 ? (double)samples / full : 0;
 }
@@ -28,6 +28,19 @@ struct xp_interval xp_cpu_interval(const struct xp_triage_input *input, uint64_t
 	uint64_t full = (uint64_t)(ticks(input) + 0.5);
 
 	return xp_interval_95(samples, samples > full ? samples : full);
+}
+
+uint64_t xp_cpu_in_call(const struct xp_triage_input *input, uint32_t tid, const char *call)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; input->cpu && i < input->cpu->n_by_thread; i++) {
+		const struct xp_cpu_thread *thread = &input->cpu->by_thread[i];
+
+		for (size_t c = 0; (!tid || thread->tid == tid) && c < thread->n_calls; c++)
+			samples += strcmp(thread->calls[c].name, call) ? 0 : thread->calls[c].samples;
+	}
+	return samples;
 }
 
 static bool is_function(const struct xp_frame *frame, const struct xp_hotspot *spot)

@@ -9,6 +9,8 @@
 /* Part of the window that one thread's samples stand for, and how far it may be off. */
 double xp_cpu_share(const struct xp_triage_input *input, uint64_t samples);
 struct xp_interval xp_cpu_interval(const struct xp_triage_input *input, uint64_t samples);
+/* Samples of the kernel inside that call; tid 0: of all threads. 0 without samples. */
+uint64_t xp_cpu_in_call(const struct xp_triage_input *input, uint32_t tid, const char *call);
 
 /* One function as a finding: share by `samples` of its busiest thread `thread`; threads above `least` of the window are explained by it. */
 struct xp_cpu_told {

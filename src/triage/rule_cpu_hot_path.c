@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* No single function is hot, but most of the time lies below one: where many small functions share the work. */
+/* No few functions explain a busy thread, but most of its time lies below one: where many small functions share the work. */
 #include <string.h>
 
 #include "triage/cpu_view.h"
 #include "triage/rule.h"
 
 #define HOTSPOT_SHARE 0.10 /* rule_cpu_hotspot.c */
-#define LEAST_SHARE 0.50
+#define LEAST_SHARE 0.20   /* of the window, that the thread runs */
+#define LEAST_OF_THREAD 0.50
+#define KERNEL_TENTHS 6 /* a function with that part of its time in the kernel is rule_cpu_kernel.c's */
 
 static const char *const names[] = {
 	"_start",
@@ -80,28 +82,64 @@ static double depth_of(const struct xp_hotspot *spot)
 	return (double)spot->depth / (double)spot->inclusive_samples;
 }
 
-static void run(const struct xp_triage_input *input, struct xp_findings *out)
+static const struct xp_hot_thread *in_thread(const struct xp_hotspot *spot, uint32_t tid)
 {
-	const struct xp_cpu_inventory *inventory = &input->cpu->inventory;
-	const struct xp_hotspot *deepest = NULL;
-
-	for (size_t i = 0; i < inventory->n_hotspots; i++) {
-		const struct xp_hotspot *spot = &inventory->hotspots[i];
-
-		if (spot->frame->kind == XP_FRAME_KERNEL)
-			continue;
-		if (xp_cpu_share(input, spot->by_exclusive.exclusive) >= HOTSPOT_SHARE)
-			return;
-		if (xp_cpu_share(input, spot->by_inclusive.inclusive) < LEAST_SHARE || is_dispatch(spot->frame))
-			continue;
-		if (!deepest || depth_of(spot) > depth_of(deepest))
-			deepest = spot;
-	}
-	if (deepest)
-		xp_cpu_tell(input, out, &(struct xp_cpu_told){ "cpu_hot_path", deepest, &deepest->by_inclusive, true, LEAST_SHARE });
+	for (size_t i = 0; i < spot->n_hot; i++)
+		if (spot->hot[i].tid == tid)
+			return &spot->hot[i];
+	return NULL;
 }
 
-static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { NULL } };
+/* Half of the thread's time lies in functions that are findings themselves. */
+static bool is_explained(const struct xp_triage_input *input, const struct xp_cpu_thread *thread)
+{
+	uint64_t told = 0;
+
+	for (size_t i = 0; i < input->cpu->inventory.n_hotspots; i++) {
+		const struct xp_hotspot *spot = &input->cpu->inventory.hotspots[i];
+		const struct xp_hot_thread *part = spot->frame->kind != XP_FRAME_KERNEL ? in_thread(spot, thread->tid) : NULL;
+
+		if (part && xp_cpu_share(input, part->exclusive) >= HOTSPOT_SHARE)
+			told += part->exclusive;
+	}
+	return (double)told >= LEAST_OF_THREAD * (double)thread->samples;
+}
+
+static const struct xp_hotspot *deepest(const struct xp_triage_input *input, const struct xp_cpu_thread *thread)
+{
+	const struct xp_hotspot *found = NULL;
+
+	for (size_t i = 0; i < input->cpu->inventory.n_hotspots; i++) {
+		const struct xp_hotspot *spot = &input->cpu->inventory.hotspots[i];
+		const struct xp_hot_thread *part = spot->frame->kind != XP_FRAME_KERNEL ? in_thread(spot, thread->tid) : NULL;
+
+		if (!part || (double)part->inclusive < LEAST_OF_THREAD * (double)thread->samples || is_dispatch(spot->frame))
+			continue;
+		if (part->in_kernel * 10 < part->inclusive * KERNEL_TENTHS && (!found || depth_of(spot) > depth_of(found)))
+			found = spot;
+	}
+	return found;
+}
+
+/* The busiest thread that has such a path. */
+static void run(const struct xp_triage_input *input, struct xp_findings *out)
+{
+	for (size_t i = 0; i < input->cpu->n_by_thread; i++) {
+		const struct xp_cpu_thread *thread = &input->cpu->by_thread[i];
+		const struct xp_hotspot *path;
+
+		if (xp_cpu_share(input, thread->samples) < LEAST_SHARE)
+			return;
+		path = is_explained(input, thread) ? NULL : deepest(input, thread);
+		if (!path)
+			continue;
+		struct xp_cpu_told told = { "cpu_hot_path", path, in_thread(path, thread->tid), true, LEAST_SHARE };
+		xp_cpu_tell(input, out, &told);
+		return;
+	}
+}
+
+static const struct xp_take takes[] = { { "cpu_bound_thread", XP_TAKE_SAME_THREAD }, { "cpu_hotspot", XP_TAKE_SAME_SUBJECT }, { NULL } };
 
 const struct xp_rule xp_rule_cpu_hot_path = {
 	.code = "cpu_hot_path",

@@ -2,6 +2,7 @@
 /* A thread that spends a noticeable part of the window computing in the kernel. */
 #include <string.h>
 
+#include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/cpu_view.h"
 #include "triage/rule.h"
@@ -10,15 +11,34 @@ enum { MAX_PATTERNS = 3 };
 #define LEAST_SHARE 0.20
 #define CAUSE_SHARE 0.60 /* contract 14.1a: a call with that part of the kernel samples is their cause */
 
-/* The call with most kernel samples of the thread; else the one that it spent most time in. */
-static const char *call_of(const struct xp_triage_input *input, const struct xp_cpu_thread *thread)
+/* What most kernel samples of the thread are about; faults of user code belong to no call. */
+static const char *const page_faults = "page faults";
+
+/* Without a sample inside a call that is known by name: the call that kept the thread running longest. */
+static const char *longest_call(const struct xp_triage_input *input, uint32_t tid)
 {
-	if (thread->n_calls)
-		return thread->calls[0].name;
-	for (size_t i = 0; input->syscalls && i < input->syscalls->n_uses; i++) /* by total time falling */
-		if (input->syscalls->uses[i].tid == thread->tid && input->syscalls->uses[i].name)
-			return input->syscalls->uses[i].name;
-	return NULL;
+	const char *name = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; input->syscalls && i < input->syscalls->n_uses; i++) {
+		const struct xp_call_use *use = &input->syscalls->uses[i];
+		uint64_t blocked = use->name ? xp_blocked_in(input->off_cpu, tid, use->name).total_ns : 0;
+
+		if (use->tid != tid || !use->name || use->total_ns <= blocked || use->total_ns - blocked <= most)
+			continue;
+		name = use->name;
+		most = use->total_ns - blocked;
+	}
+	return name;
+}
+
+static const char *cause_of(const struct xp_triage_input *input, const struct xp_cpu_thread *thread)
+{
+	uint64_t in_call = thread->n_calls ? thread->calls[0].samples : 0;
+
+	if (thread->fault_samples > in_call && thread->fault_samples * 2 >= thread->kernel_samples)
+		return page_faults;
+	return in_call ? thread->calls[0].name : longest_call(input, thread->tid);
 }
 
 static double calls_per_second(const struct xp_triage_input *input, const char *name)
@@ -45,7 +65,7 @@ static void tell(const struct xp_triage_input *input, struct xp_findings *out, c
 {
 	double share = xp_cpu_share(input, thread->kernel_samples);
 	const struct xp_hotspot *top = top_function(input, thread->tid);
-	const char *call = call_of(input, thread);
+	const char *cause = cause_of(input, thread), *call = cause == page_faults ? NULL : cause;
 	double part = thread->n_calls ? (double)thread->calls[0].samples / (double)thread->kernel_samples : 0;
 	json_t *evidence = json_object();
 
@@ -54,6 +74,7 @@ static void tell(const struct xp_triage_input *input, struct xp_findings *out, c
 	json_object_set_new(evidence, "samples", xp_json_count(thread->samples));
 	json_object_set_new(evidence, "syscall_name", call ? json_string(call) : json_null());
 	json_object_set_new(evidence, "syscall_share", thread->n_calls ? json_real(part) : json_null());
+	json_object_set_new(evidence, "page_fault_share", json_real((double)thread->fault_samples / (double)thread->kernel_samples));
 	json_object_set_new(evidence, "kernel_function", top ? xp_json_text(top->frame->symbol) : json_null());
 	if (top)
 		json_object_set_new(evidence, "stack", xp_cpu_stack(input, top, 10));
@@ -64,8 +85,8 @@ static void tell(const struct xp_triage_input *input, struct xp_findings *out, c
 	finding->window_share_interval_95 = xp_cpu_interval(input, thread->kernel_samples);
 	finding->confidence = XP_ESTIMATED;
 	xp_finding_say(out, finding, "thread %s computed for about %.0f ms of %.0f ms in the kernel%s%s", thread->name,
-		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, call ? ", mostly in " : "",
-		       call ? call : "");
+		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, cause ? ", mostly in " : "",
+		       cause ? cause : "");
 	if (call)
 		xp_next_syscall(out, finding, &input->target, call, calls_per_second(input, call));
 	else

@@ -4,6 +4,17 @@
 
 #define FAULTS_PER_SECOND 100
 
+/* Blocked time of one thread in page faults: outside of calls. */
+static uint64_t blocked_in_faults(const struct xp_off_cpu_value *off_cpu, uint32_t tid)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < off_cpu->n_uses; i++)
+		if (off_cpu->uses[i].tid == tid && off_cpu->uses[i].reason == XP_REASON_PAGE_FAULT)
+			ns += off_cpu->uses[i].total_ns;
+	return ns;
+}
+
 static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	const struct xp_thread_row *most = NULL;
@@ -19,10 +30,17 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	json_object_set_new(evidence, "per_second", json_real(per_second));
 	json_object_set_new(evidence, "tid", most ? xp_json_count(most->tid) : json_null());
 	json_object_set_new(evidence, "thread_faults", most ? xp_json_count(most->major_faults) : json_null());
-	struct xp_finding *finding = xp_finding_add(out, "major_faults", most ? most->name : "process", -1, evidence);
+	uint64_t blocked = most && input->off_cpu ? blocked_in_faults(input->off_cpu, most->tid) : 0;
+	double share = most && input->off_cpu ? xp_input_share(input, blocked) : -1;
+	json_object_set_new(evidence, "blocked_ns", share < 0 ? json_null() : xp_json_count(blocked));
+	struct xp_finding *finding = xp_finding_add(out, "major_faults", most ? most->name : "process", share, evidence);
 
 	finding->tid = most ? most->tid : 0;
-	xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk", per_second);
+	if (share < 0)
+		xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk", per_second);
+	else
+		xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk; thread %s waited %.0f ms of %.0f ms for them",
+			       per_second, most->name, (double)blocked / 1e6, (double)input->window_ns / 1e6);
 	xp_next_action(out, finding, "check_memory", NULL, NULL,
 		       "check for too little memory, swapping, or files that are mapped and not cached");
 }

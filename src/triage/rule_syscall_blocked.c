@@ -7,6 +7,7 @@
 
 enum { MAX_CALLS = 3, LEAF_FRAMES = 6 };
 #define LEAST_SHARE 0.05
+#define AS_LONG 0.75	   /* a call that another thread was blocked in for that part of a futex wait explains it */
 #define POOL_CPU_SHARE 0.05 /* a thread below it that waits for work is a pool thread */
 
 /* Calls in which a thread waits for something to do. */
@@ -39,6 +40,14 @@ static uint64_t blocked_in(const struct xp_triage_input *input, const struct xp_
 	return use->total_ns < thread->blocked_ns ? use->total_ns : thread->blocked_ns;
 }
 
+/* A thread of next to no CPU time in such a call has nothing to do, unless it stands before a lock. */
+static bool is_idle(const struct xp_triage_input *input, const struct xp_thread_row *thread, const char *call)
+{
+	if (!is_waiting(call) || xp_input_share(input, thread->on_cpu_ns) >= POOL_CPU_SHARE)
+		return false;
+	return !xp_blocked_at_lock(xp_blocked_in(input->off_cpu, thread->tid, call).longest);
+}
+
 struct candidate {
 	const struct xp_call_use *use;
 	const struct xp_thread_row *thread;
@@ -65,7 +74,7 @@ static unsigned collect(const struct xp_triage_input *input, struct candidate *r
 			.thread = thread,
 			.blocked_ns = blocked_in(input, thread, use),
 			.threads = 1,
-			.waiting = is_waiting(use->name) && xp_input_share(input, thread->on_cpu_ns) < POOL_CPU_SHARE,
+			.waiting = is_idle(input, thread, use->name),
 		};
 		while (at < n && strcmp(rows[at].use->name, use->name))
 			at++;
@@ -106,7 +115,7 @@ static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, cons
 	return NULL;
 }
 
-static void tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
+static struct xp_finding *tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
 {
 	const struct xp_call_sum *sum = sum_of(input->syscalls, row->use->name);
 	struct xp_blocked blocked = xp_blocked_in(input->off_cpu, row->use->tid, row->use->name);
@@ -137,22 +146,44 @@ static void tell(const struct xp_triage_input *input, const struct candidate *ro
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);
 	xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum ? sum->calls : row->use->calls));
+	return finding;
+}
+
+/*
+ * A futex that is no lock means: wait for another thread of this process. Where another one was blocked about as long in a call that
+ * leads elsewhere, that says more.
+ */
+static void blame_the_other(struct xp_finding *const *told, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct xp_finding *wait = told[i];
+
+		for (unsigned k = 0; k < n && wait->fallback && !wait->taken && !strncmp(wait->subject, "futex", 5); k++) {
+			if (!strncmp(told[k]->subject, "futex", 5) || told[k]->tid == wait->tid ||
+			    told[k]->window_share.v < AS_LONG * wait->window_share.v)
+				continue;
+			xp_finding_absorb(told[k], wait->code, wait->subject, wait->window_share);
+			told[i]->taken = true;
+		}
+	}
 }
 
 static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	struct candidate rows[64];
-	unsigned n = collect(input, rows, XP_LEN(rows));
+	struct xp_finding *told[MAX_CALLS];
+	unsigned n = collect(input, rows, XP_LEN(rows)), n_told = 0;
 
-	for (unsigned told = 0; told < MAX_CALLS && n; told++) {
+	while (n_told < MAX_CALLS && n) {
 		unsigned best = 0;
 
 		for (unsigned i = 1; i < n; i++)
 			if (rows[i].waiting != rows[best].waiting ? rows[best].waiting : rows[i].blocked_ns > rows[best].blocked_ns)
 				best = i;
-		tell(input, &rows[best], out);
+		told[n_told++] = tell(input, &rows[best], out);
 		rows[best] = rows[--n];
 	}
+	blame_the_other(told, n_told);
 }
 
 const struct xp_rule xp_rule_syscall_blocked = {

@@ -134,8 +134,9 @@ static struct work work_of(const struct xp_triage_relative *child, bool for_its_
 		const struct xp_thread_row *thread = &threads->threads[i];
 		struct wait wait = { .thread = thread };
 
-		if (thread->on_cpu_ns > most.ns)
-			most = (struct work){ .child = child, .wait = wait, .on_cpu = true, .ns = thread->on_cpu_ns };
+		/* What would run if it got a CPU is as busy for the one who waits. */
+		if (thread->on_cpu_ns && thread->on_cpu_ns + thread->runqueue_ns > most.ns)
+			most = (struct work){ .child = child, .wait = wait, .on_cpu = true, .ns = thread->on_cpu_ns + thread->runqueue_ns };
 		if (thread->blocked_ns <= most.ns)
 			continue;
 		wait = wait_of(child->input, thread);
@@ -190,7 +191,10 @@ static json_t *evidence_of(const struct xp_triage_input *input, const struct wai
 	json_object_set_new(evidence, "child_pid", xp_json_count(work->child->input->target.pid));
 	json_object_set_new(evidence, "child_tid", xp_json_count(work->wait.thread->tid));
 	json_object_set_new(evidence, "child_thread_name", xp_json_text(work->wait.thread->name));
-	json_object_set_new(evidence, work->on_cpu ? "child_on_cpu_ns" : "child_blocked_ns", xp_json_count(work->ns));
+	json_object_set_new(evidence, work->on_cpu ? "child_on_cpu_ns" : "child_blocked_ns",
+			    xp_json_count(work->on_cpu ? work->wait.thread->on_cpu_ns : work->ns));
+	if (work->on_cpu)
+		json_object_set_new(evidence, "child_runqueue_ns", xp_json_count(work->wait.thread->runqueue_ns));
 	json_object_set_new(evidence, "child_syscall_name", text_or_null(work->on_cpu ? NULL : work->wait.call));
 	json_object_set_new(evidence, "children_alike", xp_json_count(alike));
 	json_object_set_new(evidence, "child_finding", found);
@@ -212,7 +216,7 @@ static void tell(const struct xp_triage_input *input, const struct wait *wait, c
 	finding->tid = wait->thread->tid;
 	xp_finding_say(out, finding, "thread %s was blocked for %.0f ms of %.0f ms%s%s while process %u (%s) %s%s for %.0f ms",
 		       wait->thread->name, (double)wait->thread->blocked_ns / 1e6, (double)input->window_ns / 1e6, wait->call ? " in " : "",
-		       wait->call ? wait->call : "", pid, work->wait.thread->name, work->on_cpu ? "ran" : "was blocked in ",
+		       wait->call ? wait->call : "", pid, work->wait.thread->name, work->on_cpu ? "ran or could run" : "was blocked in ",
 		       work->on_cpu ? "" : work->wait.call, (double)work->ns / 1e6);
 	if (work->child->best)
 		finding->next = work->child->best->next;

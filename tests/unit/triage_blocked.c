@@ -107,6 +107,104 @@ static void a_blocked_call_shows_where(void **state)
 	assert_string_equal(codes(s), "");
 }
 
+/* A line of the standard library waits for the program's own. */
+static void the_line_is_the_programs(void **state)
+{
+	struct scene *s = *state;
+	struct waits *w = with_waits(s);
+	json_t *line;
+
+	w->frames[1] = (struct xp_frame){ .symbol = "readinto", .source_path = "/usr/lib/python3.11/socket.py", .kind = XP_FRAME_PYTHON };
+	line = xp_blocked_python_line(&w->groups[0], 1);
+	assert_string_equal(json_string_value(json_object_get(line, "function")), "load");
+	json_decref(line);
+	w->frames[2].source_path = "/srv/venv/lib/python3.11/site-packages/job.py";
+	line = xp_blocked_python_line(&w->groups[0], 1);
+	assert_string_equal(json_string_value(json_object_get(line, "function")), "load");
+	json_decref(line);
+	w->frames[2].source_path = "<frozen runpy>";
+	line = xp_blocked_python_line(&w->groups[0], 1);
+	assert_string_equal(json_string_value(json_object_get(line, "function")), "readinto");
+	json_decref(line);
+}
+
+static void locks_by_their_functions(void **state)
+{
+	static const char *const locks[] = { "__lll_lock_wait", "___pthread_mutex_lock", "__pthread_rwlock_rdlock_full64",
+					     "std::sys::sync::mutex::futex::Mutex::lock_contended", "PyThread_acquire_lock_timed" };
+	static const char *const others[] = { "___pthread_cond_wait", "__new_sem_wait_slow64.constprop.0", "epoll_wait" };
+	struct waits *w = with_waits(*state);
+
+	assert_false(xp_blocked_at_lock(NULL));
+	for (size_t i = 0; i < XP_LEN(locks); i++) {
+		w->frames[1].symbol = locks[i];
+		assert_true(xp_blocked_at_lock(&w->groups[0]));
+	}
+	w->frames[2].source_path = "/usr/lib/python3.11/threading.py"; /* a condition, an event, a join */
+	assert_false(xp_blocked_at_lock(&w->groups[0]));
+	for (size_t i = 0; i < XP_LEN(others); i++) {
+		w->frames[1].symbol = others[i];
+		assert_false(xp_blocked_at_lock(&w->groups[0]));
+	}
+}
+
+/* Threads that stand before a lock are no idle pool, however little they run. */
+static void a_lock_is_no_idle_wait(void **state)
+{
+	struct scene *s = *state;
+	struct waits *w = with_waits(s);
+
+	s->threads[0] = thread(MAIN, "main", 20, 0);
+	add_call(s, "futex", 900);
+	set_use(w, 0, "futex", 900, 0);
+	assert_string_equal(codes(s), "syscall_blocked");
+	assert_true(json_is_true(json_object_get(s->found.at[0]->evidence, "waiting_call")));
+	w->frames[0].symbol = "__lll_lock_wait";
+	assert_string_equal(codes(s), "syscall_blocked");
+	assert_false(json_is_true(json_object_get(s->found.at[0]->evidence, "waiting_call")));
+}
+
+/* Who waits for another thread says less than that one's call, when it took about as long. */
+static void a_futex_blames_another_thread(void **state)
+{
+	struct scene *s = *state;
+	struct waits *w = with_waits(s);
+
+	s->threads[0] = thread(MAIN, "main", 20, 0);
+	s->threads[1] = thread(MAIN + 1, "worker", 20, 0);
+	s->time.n_threads = 2;
+	add_call(s, "futex", 960);
+	add_call(s, "poll", 719);
+	s->uses[1].tid = MAIN + 1;
+	set_use(w, 0, "futex", 960, 0);
+	set_use(w, 1, "poll", 719, 0);
+	w->uses[1].tid = MAIN + 1;
+	w->value.n_uses = 2;
+	assert_string_equal(codes(s), "syscall_blocked syscall_blocked");
+	w->uses[1].total_ns = 720 * MS;
+	assert_string_equal(codes(s), "syscall_blocked");
+	assert_string_equal(s->found.at[0]->subject, "poll");
+	assert_string_equal(absorbed(s, 0), "syscall_blocked");
+	w->uses[1].tid = s->uses[1].tid = MAIN; /* the same thread does both, one after the other */
+	assert_string_equal(codes(s), "syscall_blocked syscall_blocked");
+}
+
+/* Waits for pages from a disk are time outside of calls. */
+static void major_faults_hold_up(void **state)
+{
+	struct scene *s = *state;
+	struct waits *w = with_waits(s);
+
+	s->threads[0].major_faults = s->time.major_faults = 4001;
+	set_use(w, 0, NULL, 310, 0);
+	w->uses[0].reason = XP_REASON_PAGE_FAULT;
+	assert_string_equal(codes(s), "major_faults");
+	assert_true(share(s, 0) == 0.31);
+	w->uses[0].reason = XP_REASON_IO;
+	codes(s);
+	assert_true(share(s, 0) == 0);
+}
+
 static void a_hung_process_shows_its_stacks(void **state)
 {
 	struct scene *s = *state;
@@ -133,6 +231,11 @@ int main(void)
 		SCENE_TEST(waits_for_the_interpreter),
 		SCENE_TEST(a_blocked_call_shows_where),
 		SCENE_TEST(a_hung_process_shows_its_stacks),
+		SCENE_TEST(the_line_is_the_programs),
+		SCENE_TEST(locks_by_their_functions),
+		SCENE_TEST(a_lock_is_no_idle_wait),
+		SCENE_TEST(a_futex_blames_another_thread),
+		SCENE_TEST(major_faults_hold_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,26 +139,60 @@ static void python_line_of_a_native_function(void **state)
 	assert_non_null(strstr(c->s->found.at[0]->message, "app.py:17"));
 }
 
-static void hot_path(void **state)
+static struct cpu_scene *main_thread_runs(void **state, uint64_t samples)
 {
 	struct cpu_scene *c = *state;
 
-	spot(c, "_start", XP_FRAME_NATIVE, 0, 80);
-	spot(c, "handle", XP_FRAME_NATIVE, 9, 80);
-	struct xp_hotspot *deep = spot(c, "render", XP_FRAME_NATIVE, 9, 49);
+	c->threads[0] = (struct xp_cpu_thread){ .tid = MAIN, .name = "main", .name_pattern = "main", .samples = samples };
+	c->value.n_by_thread = 1;
+	return c;
+}
+
+/* A path is half of what its thread runs, however much that is of the window. */
+static void hot_path(void **state)
+{
+	struct cpu_scene *c = main_thread_runs(state, 40);
+
+	spot(c, "_start", XP_FRAME_NATIVE, 0, 40);
+	spot(c, "handle", XP_FRAME_NATIVE, 9, 40);
+	spot(c, "render", XP_FRAME_NATIVE, 9, 19);
 	assert_string_equal(codes(c->s), "cpu_hot_path");
 	assert_string_equal(c->s->found.at[0]->subject, "handle");
-	assert_true(share(c->s, 0) == 0.8);
-	deep->by_inclusive.inclusive = 50;
+	assert_true(share(c->s, 0) == 0.4);
+	c->hot[2].inclusive = 20;
 	codes(c->s);
 	assert_string_equal(c->s->found.at[0]->subject, "render"); /* the deepest */
-	deep->by_exclusive.exclusive = 10;
+	c->hot[2].in_kernel = 11;
+	codes(c->s);
+	assert_string_equal(c->s->found.at[0]->subject, "render");
+	c->hot[2].in_kernel = 12; /* its time is the kernel's */
+	codes(c->s);
+	assert_string_equal(c->s->found.at[0]->subject, "handle");
+	c->threads[0].samples = 19; /* too little of the window to ask */
+	assert_string_equal(codes(c->s), "");
+}
+
+/* Sampling lets one of many small functions look like a tenth of the window; the path that has them all stays the answer. */
+static void hot_path_beside_hot_functions(void **state)
+{
+	struct cpu_scene *c = main_thread_runs(state, 80);
+	struct xp_hotspot *step = NULL;
+
+	spot(c, "handle", XP_FRAME_NATIVE, 0, 80);
+	step = spot(c, "step", XP_FRAME_NATIVE, 39, 39);
+	assert_string_equal(codes(c->s), "cpu_hot_path cpu_hotspot");
+	c->hot[1].exclusive = step->by_exclusive.exclusive = 40; /* half of the thread: nothing is left to explain */
 	assert_string_equal(codes(c->s), "cpu_hotspot");
+	c->hot[1].exclusive = step->by_exclusive.exclusive = 30;
+	c->hot[1].inclusive = 60; /* the function is the path, too: told once, with what it calls */
+	assert_string_equal(codes(c->s), "cpu_hot_path");
+	assert_string_equal(c->s->found.at[0]->subject, "step");
+	assert_string_equal(absorbed(c->s, 0), "cpu_hotspot");
 }
 
 static void start_up_is_no_path(void **state)
 {
-	struct cpu_scene *c = *state;
+	struct cpu_scene *c = main_thread_runs(state, 90);
 	struct xp_hotspot *loop = spot(c, "BaseEventLoop.run_forever", XP_FRAME_PYTHON, 0, 90);
 
 	spot(c, "__libc_start_main", XP_FRAME_NATIVE, 0, 90);
@@ -183,6 +217,43 @@ static void kernel_time(void **state)
 	assert_string_equal(((const struct xp_next_spec *)c->s->found.at[0]->next)->spec->start_selector, "syscall:getrandom:entry");
 }
 
+/* Faults of user code belong to no call, whichever call the thread makes beside. */
+static void page_faults(void **state)
+{
+	struct cpu_scene *c = main_thread_runs(state, 60);
+
+	c->threads[0].kernel_samples = 40;
+	c->calls[0] = (struct xp_cpu_call){ "munmap", 5 };
+	c->threads[0].calls = c->calls;
+	c->threads[0].n_calls = 1;
+	c->threads[0].fault_samples = 19;
+	codes(c->s);
+	assert_non_null(strstr(c->s->found.at[0]->message, "mostly in munmap"));
+	c->threads[0].fault_samples = 20;
+	assert_string_equal(codes(c->s), "cpu_kernel");
+	assert_non_null(strstr(c->s->found.at[0]->message, "mostly in page faults"));
+	assert_string_equal(((const struct xp_next_action *)c->s->found.at[0]->next)->code, "collect_cpu_samples");
+	assert_true(json_real_value(json_object_get(c->s->found.at[0]->evidence, "page_fault_share")) == 0.5);
+}
+
+/* Where no sample knows its call: the one that kept the thread running, not the one that it slept in. */
+static void kernel_time_without_calls(void **state)
+{
+	struct cpu_scene *c = main_thread_runs(state, 60);
+	struct xp_off_cpu_use sleep = { .tid = MAIN, .syscall_name = "clock_nanosleep", .total_ns = 400 * MS };
+	struct xp_off_cpu_value off_cpu = { .uses = &sleep, .n_uses = 1 };
+
+	c->threads[0].kernel_samples = 20;
+	c->s->uses[0] = (struct xp_call_use){ .tid = MAIN, .thread_name = "main", .name = "clock_nanosleep", .total_ns = 410 * MS };
+	c->s->uses[1] = (struct xp_call_use){ .tid = MAIN, .thread_name = "main", .name = "sched_yield", .total_ns = 100 * MS };
+	c->s->view.n_uses = 2;
+	c->s->input.off_cpu = &off_cpu;
+	codes(c->s);
+	for (size_t i = 0; i < c->s->found.n; i++)
+		if (!strcmp(c->s->found.at[i]->code, "cpu_kernel"))
+			assert_non_null(strstr(c->s->found.at[i]->message, "mostly in sched_yield"));
+}
+
 /* The call that most kernel samples lie in explains them, from 0.6 on. */
 static void many_calls_explain_kernel_time(void **state)
 {
@@ -198,6 +269,16 @@ static void many_calls_explain_kernel_time(void **state)
 	assert_string_equal(codes(c->s), "cpu_kernel syscall_rate");
 	c->calls[0].samples = 12;
 	assert_string_equal(codes(c->s), "syscall_rate");
+	assert_true(share(c->s, 0) == 0.05);
+	/* Samples see the way into the kernel and out of it; the time in the call does not have it. */
+	c->s->uses[0] = (struct xp_call_use){ .tid = MAIN, .thread_name = "main", .name = "getppid", .calls = 50000, .total_ns = 50000000 };
+	c->s->view.n_uses = 1;
+	codes(c->s);
+	assert_true(share(c->s, 0) == 0.12);
+	assert_int_equal(c->s->found.at[0]->confidence, XP_ESTIMATED);
+	c->s->uses[0].tid = MAIN + 1; /* of another thread nothing was sampled */
+	codes(c->s);
+	assert_int_equal(c->s->found.at[0]->confidence, XP_MEASURED);
 	assert_string_equal(absorbed(c->s, 0), "cpu_kernel");
 }
 
@@ -225,6 +306,9 @@ int main(void)
 		CPU_TEST(hot_function_explains_its_threads),
 		CPU_TEST(python_line_of_a_native_function),
 		CPU_TEST(hot_path),
+		CPU_TEST(hot_path_beside_hot_functions),
+		CPU_TEST(page_faults),
+		CPU_TEST(kernel_time_without_calls),
 		CPU_TEST(start_up_is_no_path),
 		CPU_TEST(kernel_time),
 		CPU_TEST(many_calls_explain_kernel_time),

@@ -28,7 +28,8 @@ static void cpu_bound_thread(struct gpu_scene *g, bool at)
 static void cpu_hot_path(struct gpu_scene *g, bool at)
 {
 	hot(g, "render", 9, 0, 0);
-	g->spot.inclusive_samples = g->spot.by_inclusive.inclusive = at ? 50 : 49;
+	g->hot.inclusive = 29;
+	g->threads[0].samples = at ? 58 : 59;
 }
 
 static void cpu_hotspot(struct gpu_scene *g, bool at)

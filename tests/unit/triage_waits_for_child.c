@@ -90,6 +90,8 @@ static void bounds(void **state)
 	wait_in(f, "read", 300);
 	birth(f, 0, WORKER, 599);
 	assert_string_equal(codes(s), "");
+	f->child[0].row.runqueue_ns = 1 * MS; /* would run if it got a CPU */
+	assert_string_equal(codes(s), "waits_for_child");
 	s->input.n_descendants = 0;
 	birth(f, 0, WORKER, 600);
 	s->input.n_descendants = 0;
