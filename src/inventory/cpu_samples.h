@@ -25,9 +25,8 @@ struct xp_stack_group {
 struct xp_hot_thread {
 	uint32_t tid;
 	const char *name;
-	uint64_t inclusive, exclusive; /* without these */
-	uint64_t in_copy, in_launch;   /* of exclusive: under a CUDA call that copies, that launches */
-	uint64_t in_kernel;	       /* of inclusive: interrupted in the kernel */
+	uint64_t inclusive, exclusive;		/* without these */
+	uint64_t in_copy, in_launch, in_kernel; /* of exclusive: under CUDA calls that copy, that launch; of inclusive: in the kernel */
 };
 
 #define XP_HOT_SHARE 0.05

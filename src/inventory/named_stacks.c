@@ -191,7 +191,8 @@ static const char *call_of(const char *symbol)
 
 static bool is_page_fault(const char *symbol)
 {
-	return symbol && (!strcmp(symbol, "exc_page_fault") || !strcmp(symbol, "asm_exc_page_fault") || !strcmp(symbol, "do_user_addr_fault"));
+	return symbol &&
+	       (!strcmp(symbol, "exc_page_fault") || !strcmp(symbol, "asm_exc_page_fault") || !strcmp(symbol, "do_user_addr_fault"));
 }
 
 static void count_frame(struct xp_named_counts *counts, const struct xp_frame *frame)

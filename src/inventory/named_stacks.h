@@ -20,7 +20,7 @@ struct xp_named_stack {
 	bool collector;			      /* under Python's garbage collector */
 	bool interpreter_lock;		      /* waits for Python's global lock */
 	const struct xp_cuda_call *cuda_call; /* outermost one that it lies under; NULL: none */
-	bool page_fault;	      /* the kernel part handles a fault of user code, not of a call */
+	bool page_fault;		      /* the kernel part handles a fault of user code, not of a call */
 	const char *kernel_call; /* system call that the kernel part is inside of, as selectors name it; NULL: none, or not known */
 };
 

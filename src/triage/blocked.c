@@ -97,8 +97,9 @@ json_t *xp_blocked_python_line(const struct xp_off_cpu_group *group, uint64_t of
 /* What libraries call the function that waits until a lock is free. Conditions and semaphores are waited on for other reasons, too. */
 static bool is_lock_function(const char *symbol)
 {
-	static const char *const names[] = { "lll_lock_wait", "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
-					     "pthread_rwlock_", "Mutex::lock_contended", "RawMutex::lock_slow", "RawRwLock::lock_" };
+	static const char *const names[] = { "lll_lock_wait",		"pthread_mutex_lock", "pthread_mutex_timedlock",
+					     "pthread_mutex_clocklock", "pthread_rwlock_",    "Mutex::lock_contended",
+					     "RawMutex::lock_slow",	"RawRwLock::lock_" };
 
 	for (size_t i = 0; symbol && i < XP_LEN(names); i++)
 		if (strstr(symbol, names[i]))

@@ -23,7 +23,8 @@ enum { XP_EVIDENCE_FRAMES = 6 };
 const char *const *xp_blocked_stack(const struct xp_off_cpu_group *group, struct xp_arena *arena, size_t *ret_n);
 /* The same as a list. Returns owned. */
 json_t *xp_blocked_stack_json(const struct xp_off_cpu_group *group, struct xp_arena *arena);
-/* {function, source_path, line, share} of the innermost Python frame outside the standard library, else within; null without one. share: of `of_ns`. Returns owned. */
+/* {function, source_path, line, share} of the innermost Python frame outside the standard library, else within; null without one. share: of
+ * `of_ns`. Returns owned. */
 json_t *xp_blocked_python_line(const struct xp_off_cpu_group *group, uint64_t of_ns);
 /* One group as evidence. Returns owned. */
 json_t *xp_blocked_json(const struct xp_off_cpu_group *group, struct xp_arena *arena);

@@ -39,7 +39,8 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	if (share < 0)
 		xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk", per_second);
 	else
-		xp_finding_say(out, finding, "%.0f page faults a second had to read from a disk; thread %s waited %.0f ms of %.0f ms for them",
+		xp_finding_say(out, finding,
+			       "%.0f page faults a second had to read from a disk; thread %s waited %.0f ms of %.0f ms for them",
 			       per_second, most->name, (double)blocked / 1e6, (double)input->window_ns / 1e6);
 	xp_next_action(out, finding, "check_memory", NULL, NULL,
 		       "check for too little memory, swapping, or files that are mapped and not cached");

@@ -7,7 +7,7 @@
 
 enum { MAX_CALLS = 3, LEAF_FRAMES = 6 };
 #define LEAST_SHARE 0.05
-#define AS_LONG 0.75	   /* a call that another thread was blocked in for that part of a futex wait explains it */
+#define AS_LONG 0.75	    /* a call that another thread was blocked in for that part of a futex wait explains it */
 #define POOL_CPU_SHARE 0.05 /* a thread below it that waits for work is a pool thread */
 
 /* Calls in which a thread waits for something to do. */

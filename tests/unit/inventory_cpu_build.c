@@ -238,6 +238,7 @@ static void kernel_samples_by_call(void **state)
 	STACK(f, SYSCALL, OUTER, START);
 	f->named_stacks[0].kernel_call = "futex";
 	f->named_stacks[1].kernel_call = "read";
+	f->named_stacks[0].page_fault = true;
 	f->sum.kernel = 30;
 	count(f, 0, 0, 11);
 	count(f, 0, 1, 19);
@@ -246,6 +247,7 @@ static void kernel_samples_by_call(void **state)
 	assert_int_equal(value->by_thread[0].kernel_samples, 30);
 	assert_int_equal(value->by_thread[0].n_calls, 2);
 	assert_string_equal(value->by_thread[0].calls[0].name, "read");
+	assert_int_equal(value->by_thread[0].fault_samples, 11);
 	assert_int_equal(value->collection.kernel_samples.v, 30);
 	f->facts.no_kernel = "kernel.perf_event_paranoid is 2";
 	f->facts.system_ns = 200000000;

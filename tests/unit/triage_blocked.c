@@ -228,14 +228,10 @@ static void a_hung_process_shows_its_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCENE_TEST(waits_for_the_interpreter),
-		SCENE_TEST(a_blocked_call_shows_where),
-		SCENE_TEST(a_hung_process_shows_its_stacks),
-		SCENE_TEST(the_line_is_the_programs),
-		SCENE_TEST(locks_by_their_functions),
-		SCENE_TEST(a_lock_is_no_idle_wait),
-		SCENE_TEST(a_futex_blames_another_thread),
-		SCENE_TEST(major_faults_hold_up),
+		SCENE_TEST(waits_for_the_interpreter),	     SCENE_TEST(a_blocked_call_shows_where),
+		SCENE_TEST(a_hung_process_shows_its_stacks), SCENE_TEST(the_line_is_the_programs),
+		SCENE_TEST(locks_by_their_functions),	     SCENE_TEST(a_lock_is_no_idle_wait),
+		SCENE_TEST(a_futex_blames_another_thread),   SCENE_TEST(major_faults_hold_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
