@@ -80,7 +80,7 @@ static int be_target(void)
 
 static int attach(uint32_t pid)
 {
-	const struct xp_bpf_sched_config config = { .pid = pid, .min_block_ns = 1000000 };
+	const struct xp_bpf_sched_config config = { .targets = { &pid, 1, false }, .min_block_ns = 1000000 };
 	const struct xp_bpf_sched_sink sink = { 0 };
 	xp_auto(xp_bpf_sched_free) struct xp_bpf_sched *engine = NULL;
 	struct pollfd input = { .fd = 0, .events = POLLIN };

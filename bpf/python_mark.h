@@ -8,10 +8,10 @@
 
 #include "python_state.h"
 
-static __always_inline void python_text_mark(__u64 *words, __u64 text)
+static __always_inline void python_text_mark(const struct python_walk *walk, __u64 *words, __u64 text)
 {
-	bpf_probe_read_user(words, 2 * sizeof(*words), (const void *)(text + xp_python.text_length));
-	bpf_probe_read_user(words + 2, sizeof(*words), (const void *)(text + xp_python.text_data + words[0] - sizeof(*words)));
+	bpf_probe_read_user(words, 2 * sizeof(*words), (const void *)(text + PYTHON(walk, text_length)));
+	bpf_probe_read_user(words + 2, sizeof(*words), (const void *)(text + PYTHON(walk, text_data) + words[0] - sizeof(*words)));
 }
 
 static __always_inline __u32 python_mark(struct python_walk *walk, __u64 code)
@@ -19,9 +19,9 @@ static __always_inline __u32 python_mark(struct python_walk *walk, __u64 code)
 	struct xp_python_identity *identity = &walk->identity;
 	const __u8 *head = (const __u8 *)identity->head;
 
-	bpf_probe_read_user(identity->head, xp_python.code_bytes, (const void *)(code + xp_python.code_start));
-	python_text_mark(identity->name, *(const __u64 *)(head + xp_python.code_name - xp_python.code_start));
-	python_text_mark(identity->file, *(const __u64 *)(head + xp_python.code_file - xp_python.code_start));
+	bpf_probe_read_user(identity->head, PYTHON_AT(walk, code_bytes), (const void *)(code + PYTHON(walk, code_start)));
+	python_text_mark(walk, identity->name, *(const __u64 *)(head + PYTHON_HEAD_AT(walk, code_name)));
+	python_text_mark(walk, identity->file, *(const __u64 *)(head + PYTHON_HEAD_AT(walk, code_file)));
 	return xp_python_mark(identity);
 }
 

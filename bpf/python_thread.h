@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The newest frame of the current thread. In: the runtime of xp_python and the thread's FS base. Out: walk->frame, or 0. */
+/* The newest frame of the current thread. In: the runtime of the layout and the thread's FS base. Out: walk->frame, or 0. */
 #ifndef XP_BPF_PYTHON_THREAD_H
 #define XP_BPF_PYTHON_THREAD_H
 
@@ -13,19 +13,19 @@ static __always_inline bool python_is_mine(struct python_walk *walk)
 {
 	__u64 cframe;
 
-	if (!walk->others || !xp_python.has_cframe)
-		return python_word(walk, walk->tstate + xp_python.tstate_thread_id) == walk->fs_base;
-	cframe = python_word(walk, walk->tstate + xp_python.tstate_frame);
+	if (!walk->others || !PYTHON(walk, has_cframe))
+		return python_word(walk, walk->tstate + PYTHON(walk, tstate_thread_id)) == walk->fs_base;
+	cframe = python_word(walk, walk->tstate + PYTHON(walk, tstate_frame));
 	return cframe >= walk->sp && (walk->fs_base < walk->sp || cframe < walk->fs_base);
 }
 
 /* Before 3.11 nothing tells who runs a sub-interpreter's code: only the main interpreter, the last of the list, is looked at. */
 static __always_inline void python_next_interpreter(struct python_walk *walk)
 {
-	__u64 next = python_word(walk, walk->interp + xp_python.interp_next);
+	__u64 next = python_word(walk, walk->interp + PYTHON(walk, interp_next));
 
-	if (!next || xp_python.has_owner)
-		walk->tstate = python_word(walk, walk->interp + xp_python.interp_threads_head);
+	if (!next || PYTHON(walk, has_owner))
+		walk->tstate = python_word(walk, walk->interp + PYTHON(walk, interp_threads_head));
 	walk->interp = next;
 }
 
@@ -49,7 +49,7 @@ static long python_search_step(__u32 i, void *arg)
 		if (walk->frame)
 			return 1;
 	}
-	walk->tstate = python_word(walk, walk->tstate + xp_python.tstate_next);
+	walk->tstate = python_word(walk, walk->tstate + PYTHON(walk, tstate_next));
 	return 0;
 }
 
@@ -72,16 +72,17 @@ static __always_inline void python_search(struct python_walk *walk, __u64 first)
  */
 static __always_inline void python_start(struct python_walk *walk)
 {
-	__u64 first = python_word(walk, xp_python.runtime + xp_python.interpreters_head);
-	__u64 newest = first ? python_word(walk, first + xp_python.interp_threads_head) : 0;
-	struct python_known known = {}, *found = bpf_map_lookup_elem(&xp_python_threads, &walk->fs_base);
+	__u64 first = python_word(walk, PYTHON(walk, runtime) + PYTHON(walk, interpreters_head));
+	__u64 newest = first ? python_word(walk, first + PYTHON(walk, interp_threads_head)) : 0;
+	__u64 key = walk->fs_base | (__u64)walk->target << 56;
+	struct python_known known = {}, *found = bpf_map_lookup_elem(&xp_python_threads, &key);
 
-	walk->others = first ? python_word(walk, first + xp_python.interp_next) : 0;
+	walk->others = first ? python_word(walk, first + PYTHON(walk, interp_next)) : 0;
 	if (!first || walk->failed)
 		return;
 	if (found && !walk->others) {
 		known = *found;
-		if (known.tstate && python_word(walk, known.tstate + xp_python.tstate_thread_id) == walk->fs_base) {
+		if (known.tstate && python_word(walk, known.tstate + PYTHON(walk, tstate_thread_id)) == walk->fs_base) {
 			walk->frame = python_frame_of(walk, known.tstate);
 			return;
 		}
@@ -94,7 +95,7 @@ static __always_inline void python_start(struct python_walk *walk)
 		return;
 	known.tstate = walk->found;
 	known.newest = newest;
-	bpf_map_update_elem(&xp_python_threads, &walk->fs_base, &known, BPF_ANY);
+	bpf_map_update_elem(&xp_python_threads, &key, &known, BPF_ANY);
 }
 
 #endif

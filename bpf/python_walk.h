@@ -15,27 +15,28 @@ static long python_frame_step(__u32 i, void *arg)
 {
 	struct python_walk *walk = python_place();
 	struct scratch *scratch = scratch_of_cpu();
-	__u32 bytes = xp_python.has_owner ? PYTHON_FRAME_BYTES_311 : PYTHON_FRAME_BYTES;
 	struct xp_rec_python_frame frame;
+	__u32 bytes;
 	__u64 at;
 
 	if (!walk || !scratch || !walk->frame)
 		return 1;
+	bytes = PYTHON(walk, has_owner) ? PYTHON_FRAME_BYTES_311 : PYTHON_FRAME_BYTES;
 	if (bpf_probe_read_user(walk->bytes, bytes, (const void *)walk->frame)) {
 		walk->failed = 1;
 		return 1;
 	}
-	frame.code = *(__u64 *)(walk->bytes + xp_python.frame_code) & ~(__u64)xp_python.code_tag_mask & 0xffffffffffffull;
+	frame.code = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_code)) & ~(__u64)PYTHON(walk, code_tag_mask) & 0xffffffffffffull;
 	frame.mark = python_mark(walk, frame.code);
-	if (xp_python.has_owner)
-		frame.code |= (__u64)walk->bytes[xp_python.frame_owner] << 56;
-	if (xp_python.frame_is_entry)
-		frame.code |= (__u64)(walk->bytes[xp_python.frame_is_entry] & 1) << 48;
-	if (xp_python.instr_is_int)
-		frame.instr = *(__s32 *)(walk->bytes + xp_python.frame_instr);
+	if (PYTHON(walk, has_owner))
+		frame.code |= (__u64)walk->bytes[PYTHON_AT(walk, frame_owner)] << 56;
+	if (PYTHON(walk, frame_is_entry))
+		frame.code |= (__u64)(walk->bytes[PYTHON_AT(walk, frame_is_entry)] & 1) << 48;
+	if (PYTHON(walk, instr_is_int))
+		frame.instr = *(__s32 *)(walk->bytes + PYTHON_AT(walk, frame_instr));
 	else
-		frame.instr = *(__u64 *)(walk->bytes + xp_python.frame_instr) - XP_PYTHON_CODE(frame.code);
-	walk->frame = *(__u64 *)(walk->bytes + xp_python.frame_back);
+		frame.instr = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_instr)) - XP_PYTHON_CODE(frame.code);
+	walk->frame = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_back));
 	at = scratch->head.n_kernel * 8 + walk->n * sizeof(frame);
 	if (at > KERNEL_BYTES + PYTHON_BYTES - sizeof(frame))
 		return 1;
@@ -44,11 +45,28 @@ static long python_frame_step(__u32 i, void *arg)
 	return 0;
 }
 
-static __always_inline void take_python(struct scratch *scratch)
+/* False: there is no Python in this target. */
+static __always_inline bool python_choose(struct python_walk *walk, __u32 target)
+{
+	struct xp_python_layout *layout;
+
+	walk->target = target;
+	if (!xp_several)
+		return xp_python.version;
+	layout = bpf_map_lookup_elem(&xp_pythons, &target);
+	if (!layout || !layout->version)
+		return false;
+	walk->layout = *layout;
+	/* Behind the bytes that are read there are zeros, also when the last target's layout had more of them. */
+	__builtin_memset(walk->identity.head, 0, sizeof(walk->identity.head));
+	return true;
+}
+
+static __always_inline void take_python(struct scratch *scratch, __u32 target)
 {
 	struct python_walk *walk = python_place();
 
-	if (!xp_python.version || !walk)
+	if (!walk || !python_choose(walk, target))
 		return;
 	walk->fs_base = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
 	walk->sp = scratch->head.sp;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stack samples of one process. In: ticks of cpu-clock events, rodata set between open and load. Out: records of wire/sample.h in one
- * ring, per-CPU counters that account for every tick. Ticks of one CPU do not nest, so a CPU's scratch and counters are its own.
+ * Stack samples of one process or several. In: ticks of cpu-clock events, rodata set between open and load. Out: records of wire/sample.h
+ * in one ring, per-CPU counters that account for every tick. Ticks of one CPU do not nest, so a CPU's scratch and counters are its own.
  */
-#include "filter.h"
 #include "python_walk.h"
 
 #include <linux/bpf_perf_event.h>
@@ -11,10 +10,11 @@
 const volatile __u64 xp_wake_bytes; /* unread bytes in the ring from which on the tool is woken before its tick */
 const volatile __u32 xp_by_name;    /* threads are chosen by name */
 
-volatile __u32 xp_woken = 0;	       /* a wake-up is on its way; the tool clears it when it reads */
-volatile __u32 xp_threads_started = 0; /* while samples were wanted */
-volatile __u32 xp_threads_ended = 0;
-volatile __u32 xp_children = 0; /* processes that the target forked */
+volatile __u32 xp_woken = 0; /* a wake-up is on its way; the tool clears it when it reads */
+/* Of each target, while samples were wanted. */
+__u32 xp_threads_started[XP_TARGETS_MAX];
+__u32 xp_threads_ended[XP_TARGETS_MAX];
+__u32 xp_children[XP_TARGETS_MAX]; /* processes that it forked */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -26,7 +26,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct xp_rec_sample_counts);
-} xp_counts SEC(".maps");
+} xp_counts SEC(".maps"); /* by target; ticks in the first */
 
 struct name {
 	char text[16];
@@ -115,7 +115,7 @@ static __always_inline void put(struct scratch *scratch, struct xp_rec_sample_co
 		counts->ring_full++;
 }
 
-static __always_inline void take(struct bpf_perf_event_data *ctx, __u32 pid, __u32 tid, struct xp_rec_sample_counts *counts)
+static __always_inline void take(struct bpf_perf_event_data *ctx, __u32 target, __u32 pid, __u32 tid, struct xp_rec_sample_counts *counts)
 {
 	struct scratch *scratch = scratch_of_cpu();
 
@@ -134,7 +134,7 @@ static __always_inline void take(struct bpf_perf_event_data *ctx, __u32 pid, __u
 	scratch->head.tid = tid;
 	take_registers(ctx, &scratch->head);
 	take_kernel_stack(ctx, scratch);
-	take_python(scratch);
+	take_python(scratch, target);
 	take_stack(scratch);
 	counts->kernel += !!(scratch->head.flags & XP_SAMPLE_IN_KERNEL);
 	counts->torn += scratch->head.python == XP_PYTHON_TORN;
@@ -145,16 +145,23 @@ SEC("perf_event")
 int xp_sample(struct bpf_perf_event_data *ctx)
 {
 	struct xp_rec_sample_counts *counts;
-	__u32 pid, tid, zero = 0;
+	__u32 pid, tid, target = 0;
+	int index;
 
 	if (xp_off)
 		return 0;
-	counts = bpf_map_lookup_elem(&xp_counts, &zero);
+	counts = bpf_map_lookup_elem(&xp_counts, &target);
 	if (!counts)
 		return 0;
 	counts->ticks++;
-	if (xp_is_target(&pid, &tid))
-		take(ctx, pid, tid, counts);
+	index = xp_which(&pid, &tid);
+	if (index < 0)
+		return 0;
+	target = index;
+	if (target)
+		counts = bpf_map_lookup_elem(&xp_counts, &target);
+	if (counts)
+		take(ctx, target, pid, tid, counts);
 	return 0;
 }
 
@@ -162,13 +169,14 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(xp_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 pid, tid;
+	int index = xp_which(&pid, &tid);
 
-	if (!xp_is_target(&pid, &tid))
+	if (index < 0)
 		return 0;
 	if (child->tgid == parent->tgid)
-		__sync_fetch_and_add(&xp_threads_started, 1);
+		__sync_fetch_and_add(&xp_threads_started[index & (XP_TARGETS_MAX - 1)], 1);
 	else
-		__sync_fetch_and_add(&xp_children, 1);
+		__sync_fetch_and_add(&xp_children[index & (XP_TARGETS_MAX - 1)], 1);
 	return 0;
 }
 
@@ -176,9 +184,10 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(xp_exit, struct task_struct *task)
 {
 	__u32 pid, tid;
+	int index = xp_which(&pid, &tid);
 
-	if (xp_is_target(&pid, &tid))
-		__sync_fetch_and_add(&xp_threads_ended, 1);
+	if (index >= 0)
+		__sync_fetch_and_add(&xp_threads_ended[index & (XP_TARGETS_MAX - 1)], 1);
 	return 0;
 }
 

@@ -5,13 +5,6 @@
 
 #include "sched_state.h"
 
-static __always_inline bool in_target(struct task_struct *task)
-{
-	if (!xp_ns_level)
-		return (__u32)task->tgid == xp_tgid;
-	return xp_id_at_level(BPF_CORE_READ(task, group_leader)) == xp_tgid;
-}
-
 static __always_inline unsigned int state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(((struct task_struct___sched *)task)->__state))

@@ -4,7 +4,6 @@
 #ifndef XP_BPF_SCHED_STATE_H
 #define XP_BPF_SCHED_STATE_H
 
-#include "filter.h"
 #include "python_walk.h"
 #include "wire/sched.h"
 
@@ -44,9 +43,9 @@ struct bpf_iter__task {
 
 const volatile __u64 xp_min_block_ns = 1000000;
 
-volatile __u64 xp_start_ns; /* begin of the window; 0: it is not open. Written by the tool */
-__s64 xp_stacks_left;	    /* stacks that may still be copied; the tool adds to it as time goes on */
-struct xp_sched_lost xp_lost;
+volatile __u64 xp_start_ns;	      /* begin of the window; 0: it is not open. Written by the tool */
+__s64 xp_stacks_left[XP_TARGETS_MAX]; /* stacks that may still be copied; the tool adds to it as time goes on */
+struct xp_sched_lost xp_lost[XP_TARGETS_MAX];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -74,6 +73,6 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct xp_sched_runs);
-} runs SEC(".maps");
+} runs SEC(".maps"); /* by target */
 
 #endif

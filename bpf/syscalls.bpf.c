@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls of one process, summed up in the kernel. In: sys_enter, sys_exit, sched_process_exit. Out: a cell a thread and call, a
- * record a thread. State: syscalls_state.h.
+ * System calls of one process, or several, summed up in the kernel. In: sys_enter, sys_exit, sched_process_exit. Out: a cell a thread and
+ * call, a record a thread. State: syscalls_state.h.
  *
  * From attach on open calls are followed; from xp_counting on they are counted. So at the window's start every thread that is inside a
  * call is known, and none of their exits is a riddle.
@@ -10,13 +10,19 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+static __always_inline struct xp_sys_thread *lost_of(__u32 target)
+{
+	return &xp_lost[target & (XP_TARGETS_MAX - 1)];
+}
+
 /* This thread's state; made at its first call. */
-static __always_inline struct xp_sys_thread *own_thread(struct task_struct *task, __u32 tid)
+static __always_inline struct xp_sys_thread *own_thread(struct task_struct *task, int target, __u32 tid)
 {
 	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (thread && !thread->thread) {
-		thread->thread = __sync_fetch_and_add(&xp_threads, 1) + 1;
+		thread->thread = (__sync_fetch_and_add(&xp_threads, 1) + 1) << XP_SYS_TARGET_BITS | (__u32)target;
+		thread->flags = (__u32)target << XP_SYS_TARGET_SHIFT;
 		thread->tid = tid;
 	}
 	return thread;
@@ -80,19 +86,20 @@ SEC("tp_btf/sys_enter")
 int xp_sys_enter(__u64 *ctx)
 {
 	__u32 pid, tid;
+	int target = xp_which(&pid, &tid);
 
-	if (!xp_is_target(&pid, &tid))
+	if (target < 0)
 		return 0;
 
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct xp_sys_thread *thread = own_thread(task, tid);
+	struct xp_sys_thread *thread = own_thread(task, target, tid);
 	__u32 nr = ctx[1], compat = !!(task->thread_info.status & XP_TS_COMPAT);
 
 	if (!thread) {
 		xp_untracked = 1;
 		if (xp_counting) {
-			__sync_fetch_and_add(&xp_lost.entries, 1);
-			__sync_fetch_and_add(&xp_lost.dropped_inflight, 1);
+			__sync_fetch_and_add(&lost_of(target)->entries, 1);
+			__sync_fetch_and_add(&lost_of(target)->dropped_inflight, 1);
 		}
 		return 0;
 	}
@@ -179,20 +186,22 @@ static __always_inline void leave(struct xp_sys_thread *thread, const struct pt_
 SEC("tp_btf/sys_exit")
 int xp_sys_exit(__u64 *ctx)
 {
-	__u32 pid, tid, zero = 0;
+	__u32 pid, tid, target;
+	int index = xp_which(&pid, &tid);
 
-	if (!xp_is_target(&pid, &tid))
+	if (index < 0)
 		return 0;
+	target = index;
 
 	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
-	__u64 *seen = bpf_map_lookup_elem(&calls, &zero);
+	__u64 *seen = bpf_map_lookup_elem(&calls, &target);
 
 	if (seen)
 		(*seen)++;
 	if (!thread) {
 		/* A new thread's first event is the exit of the clone that made it. */
 		if (xp_counting && xp_untracked)
-			__sync_fetch_and_add(&xp_lost.unmatched, 1);
+			__sync_fetch_and_add(&lost_of(target)->unmatched, 1);
 		return 0;
 	}
 	if (!(thread->open.flags & XP_SYS_OPEN)) {
@@ -218,15 +227,20 @@ static __always_inline void end_call(struct xp_sys_thread *thread, struct xp_sys
 
 static __noinline int lose(const struct xp_sys_thread *thread)
 {
-	__sync_fetch_and_add(&xp_lost.entries, thread->entries);
-	__sync_fetch_and_add(&xp_lost.matched, thread->matched);
-	__sync_fetch_and_add(&xp_lost.unmatched, thread->unmatched);
-	__sync_fetch_and_add(&xp_lost.no_return, thread->no_return);
-	__sync_fetch_and_add(&xp_lost.dropped_inflight, thread->dropped_inflight);
-	__sync_fetch_and_add(&xp_lost.dropped_table, thread->dropped_table);
-	__sync_fetch_and_add(&xp_lost.dropped_missed, thread->dropped_missed);
-	__sync_fetch_and_add(&xp_lost.own_probe, thread->own_probe);
-	__sync_fetch_and_add(&xp_lost.open_at_start_ended, thread->open_at_start_ended);
+	struct xp_sys_thread *lost;
+
+	if (!thread)
+		return 0;
+	lost = lost_of(thread->flags >> XP_SYS_TARGET_SHIFT);
+	__sync_fetch_and_add(&lost->entries, thread->entries);
+	__sync_fetch_and_add(&lost->matched, thread->matched);
+	__sync_fetch_and_add(&lost->unmatched, thread->unmatched);
+	__sync_fetch_and_add(&lost->no_return, thread->no_return);
+	__sync_fetch_and_add(&lost->dropped_inflight, thread->dropped_inflight);
+	__sync_fetch_and_add(&lost->dropped_table, thread->dropped_table);
+	__sync_fetch_and_add(&lost->dropped_missed, thread->dropped_missed);
+	__sync_fetch_and_add(&lost->own_probe, thread->own_probe);
+	__sync_fetch_and_add(&lost->open_at_start_ended, thread->open_at_start_ended);
 	return 0;
 }
 
@@ -235,7 +249,7 @@ int xp_thread_exit(__u64 *ctx)
 {
 	__u32 pid, tid;
 
-	if (!xp_is_target(&pid, &tid))
+	if (xp_which(&pid, &tid) < 0)
 		return 0;
 
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -258,12 +272,6 @@ int xp_thread_exit(__u64 *ctx)
 	return 0;
 }
 
-/* Listing: not the current task, so the filter of filter.h does not fit. */
-static __always_inline bool in_target(struct task_struct *task)
-{
-	return task && xp_id_at_level(BPF_CORE_READ(task, group_leader)) == xp_tgid;
-}
-
 /* While a task is inside a call its saved ax is -ENOSYS; the exit path stores the result there before sys_exit fires. */
 static __always_inline bool inside_call(struct task_struct *task, __u32 *nr)
 {
@@ -279,13 +287,14 @@ SEC("iter/task")
 int xp_adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	int target = task ? xp_index_of_task(task) : -1;
 	__u32 nr, again;
 
-	if (!in_target(task) || !inside_call(task, &nr))
+	if (!task || target < 0 || !inside_call(task, &nr))
 		return 0;
 	if (bpf_task_storage_get(&threads, task, 0, 0))
 		return 0;
-	struct xp_sys_thread *thread = own_thread(task, xp_id_at_level(task));
+	struct xp_sys_thread *thread = own_thread(task, target, xp_id_at_level(task));
 	if (!thread)
 		return 0;
 	thread->open.nr = nr;
@@ -302,14 +311,16 @@ int xp_list(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct xp_sys_thread nothing = {};
+	int target = task ? xp_index_of_task(task) : -1;
 
-	if (!in_target(task))
+	if (!task || target < 0)
 		return 0;
 	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
 	if (thread && (thread->flags & XP_SYS_THREAD_ENDED))
 		return 0;
 	if (!thread) {
 		nothing.tid = xp_id_at_level(task);
+		nothing.flags = (__u32)target << XP_SYS_TARGET_SHIFT;
 		BPF_CORE_READ_STR_INTO(&nothing.name, task, comm);
 		bpf_seq_write(ctx->meta->seq, &nothing, sizeof(nothing));
 		return 0;

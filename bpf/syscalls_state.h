@@ -4,7 +4,7 @@
 #ifndef XP_BPF_SYSCALLS_STATE_H
 #define XP_BPF_SYSCALLS_STATE_H
 
-#include "filter.h"
+#include "targets.h"
 #include "wire/syscalls.h"
 
 #define NR_RT_SIGRETURN 15
@@ -42,7 +42,7 @@ volatile __u32 xp_counting; /* the window is open. Written by the tool */
 __u32 xp_threads;	    /* running number of the last thread */
 __u32 xp_inflight;	    /* slots in use */
 /* What threads counted whose record found no room, added up: the books must close without them. */
-struct xp_sys_thread xp_lost;
+struct xp_sys_thread xp_lost[XP_TARGETS_MAX];
 __u32 xp_untracked; /* a thread got no storage: exits without an entry may be its own */
 
 struct {
@@ -80,6 +80,6 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} calls SEC(".maps");
+} calls SEC(".maps"); /* by target */
 
 #endif

@@ -44,10 +44,11 @@ XP_WIRE_SIZE(struct xp_sched_slot, 32);
  * ns[] + that = the thread's part of the window.
  */
 struct xp_sched_thread {
-	__u32 tid;  /* as the tool sees it; 0: not set up */
-	__u8 state; /* XP_SCHED_* */
-	__u8 born;  /* it began after the programs were attached */
-	__u8 pad[2];
+	__u32 tid;   /* as the tool sees it; 0: not set up */
+	__u8 state;  /* XP_SCHED_* */
+	__u8 born;   /* it began after the programs were attached */
+	__u8 target; /* index of its process */
+	__u8 pad;
 	__u64 since_ns;		     /* when it took its state, CLOCK_MONOTONIC */
 	__u64 born_ns;		     /* first seen */
 	__u64 ended_ns;		     /* 0: lives */

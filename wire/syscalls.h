@@ -31,14 +31,16 @@ struct xp_sys_call {
 XP_WIRE_SIZE(struct xp_sys_call, 48);
 
 #define XP_SYS_THREAD_ENDED 1
-#define XP_SYS_THREAD_ODD 2 /* has cells outside the bit set: compat or unknown numbers */
+#define XP_SYS_THREAD_ODD 2   /* has cells outside the bit set: compat or unknown numbers */
+#define XP_SYS_TARGET_SHIFT 8 /* from this bit of flags on: index of the thread's process */
+#define XP_SYS_TARGET_BITS 6  /* the lowest ones of a running number: the same index */
 
 /*
  * A thread, in its task storage, written by itself alone; copied into the ring when it ends, listed by the iterator when it lives.
  * entries = matched + no_return + dropped_* + counted calls that are open or pending.
  */
 struct xp_sys_thread {
-	__u32 thread;  /* running number from 1, unlike tid never used again; 0: it made no call */
+	__u32 thread;  /* running number, unlike tid never used again; 0: it made no call */
 	__u32 tid;     /* as the tool sees it */
 	char name[16]; /* at its end, or when it was listed */
 	__u64 entries, matched, unmatched, no_return;

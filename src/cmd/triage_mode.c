@@ -182,6 +182,16 @@ static int run_window(struct xp_triage_run *run, struct xp_err *reterr)
 	return run->window.opened ? conclude(run, &failure, reterr) : before_window(&failure, reterr);
 }
 
+static void share_engines(struct xp_triage_run *run)
+{
+	uint32_t *pids = xp_arena_array(run->session->arena, uint32_t, run->targets.n);
+
+	for (size_t i = 0; i < run->targets.n; i++)
+		pids[i] = xp_target_pid(run->targets.at[i]);
+	run->peers.targets = (struct xp_bpf_targets){ .pids = pids, .n = run->targets.n };
+	run->request.peers = &run->peers;
+}
+
 static int open_processes(struct xp_triage_run *run, struct xp_err *reterr)
 {
 	struct xp_arena *arena = run->session->arena;
@@ -199,6 +209,8 @@ static int open_processes(struct xp_triage_run *run, struct xp_err *reterr)
 		if (xp_triage_several(run))
 			process->folder = xp_arena_fmt(arena, "pid-%u", xp_target_pid(process->target));
 	}
+	if (run->targets.n > 1)
+		share_engines(run);
 	xp_triage_relate(run);
 	return 0;
 }

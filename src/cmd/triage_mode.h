@@ -7,6 +7,7 @@
 #include "cmd/triage_cuda.h"
 #include "cmd/triage_targets.h"
 #include "collect/targets.h"
+#include "inventory/peers.h"
 #include "output/artifact.h"
 #include "result/triage.h"
 
@@ -42,6 +43,7 @@ struct xp_triage_run {
 	const char *events_out; /* NULL: no report page */
 	struct xp_triage_choice choice;
 	struct xp_triage_targets targets;
+	struct xp_peer_targets peers;	     /* of several processes */
 	struct xp_triage_process *processes; /* targets.n, in their order */
 	struct xp_window_target *watched;    /* of the same index */
 	struct xp_collector *collectors;     /* source by source, in each the processes */

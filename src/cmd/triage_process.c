@@ -43,6 +43,7 @@ static int open_source(struct xp_triage_run *run, struct xp_triage_process *proc
 	*request = run->request;
 	if (process->cuda_wanted)
 		request->cuda = &process->cuda;
+	request->no_tree = run->choice.tree && xp_target_pid(process->target) != run->choice.pids[0];
 	if (!kind->open(request, process->target, run->session->arena, &part->state, &err)) {
 		part->kind = kind;
 		part->id = id;

@@ -199,6 +199,43 @@ int xp_bpf_set_target(struct bpf_object *object, uint32_t pid, struct xp_err *re
 	return r;
 }
 
+static bool are_several(const struct xp_bpf_targets *targets)
+{
+	return targets->n > 1 || targets->as_several;
+}
+
+int xp_bpf_set_targets(struct bpf_object *object, const struct xp_bpf_targets *targets, struct xp_err *reterr)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "xp_targets");
+	int r = xp_bpf_set_target(object, targets->pids[0], reterr);
+
+	if (r)
+		return r;
+	r = map ? bpf_map__set_max_entries(map, (__u32)targets->n) : -ENOENT;
+	if (r)
+		return xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "table of processes");
+	return store_u32(object, ".rodata", "xp_several", are_several(targets), reterr);
+}
+
+int xp_bpf_fill_targets(struct bpf_object *object, const struct xp_bpf_targets *targets, struct xp_err *reterr)
+{
+	int map = bpf_object__find_map_fd_by_name(object, "xp_targets");
+
+	for (uint32_t i = 0; i < targets->n && are_several(targets); i++)
+		if (bpf_map_update_elem(map, &targets->pids[i], &i, BPF_ANY))
+			return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_UPDATE_ELEM)", "table of processes");
+	return 0;
+}
+
+size_t xp_bpf_target_index(const struct xp_bpf_targets *targets, uint32_t pid)
+{
+	size_t i = 0;
+
+	while (i < targets->n && targets->pids[i] != pid)
+		i++;
+	return i;
+}
+
 int xp_bpf_switch(struct bpf_object *object, bool off, struct xp_err *reterr)
 {
 	return store_u32(object, ".data", "xp_off", off, reterr);

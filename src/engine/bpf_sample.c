@@ -46,7 +46,6 @@ static int refuse_name(struct xp_sampler *sampler, const char *comm, struct xp_e
 	char name[16];
 
 	memcpy(name, comm, sizeof(name));
-	sampler->filtered++;
 	if (sampler->skel && bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.xp_unwanted), name, &refused, BPF_ANY))
 		return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_UPDATE_ELEM)", "thread names");
 	return 0;
@@ -54,13 +53,18 @@ static int refuse_name(struct xp_sampler *sampler, const char *comm, struct xp_e
 
 static int deliver(struct xp_sampler *sampler, const struct xp_rec_sample *record, struct xp_err *reterr)
 {
+	size_t target = sampler->targets.n > 1 ? xp_bpf_target_index(&sampler->targets, record->pid) : 0;
+
+	if (target >= sampler->targets.n)
+		return xp_fail(reterr, XP_E_INTERNAL, "the sample ring holds a record of process %u", record->pid);
 	if (sampler->config.threads) {
 		int found = xp_regex_search(sampler->config.threads, record->comm, strnlen(record->comm, sizeof(record->comm)), reterr);
 
+		sampler->read[target].filtered += !found;
 		if (found <= 0)
 			return found ? found : refuse_name(sampler, record->comm, reterr);
 	}
-	sampler->delivered++;
+	sampler->read[target].delivered++;
 	if (sampler->reader)
 		sampler->reader->take(sampler->reader->arg, record);
 	return 0;
@@ -97,7 +101,10 @@ int xp_sampler_read(struct xp_sampler *sampler, const struct xp_sample_reader *r
 
 	sampler->reader = reader;
 	sampler->reader_err = &err;
-	int r = sampler->perf ? xp_perf_ring_read(sampler->perf, take_record, sampler, reterr) : read_ring(sampler, reterr);
+	int r = sampler->perf ? 0 : read_ring(sampler, reterr);
+
+	for (size_t i = 0; sampler->perf && i < sampler->targets.n && !r; i++)
+		r = xp_perf_ring_read(sampler->perf[i], take_record, sampler, reterr);
 
 	sampler->reader = NULL;
 	sampler->reader_err = NULL;
@@ -119,15 +126,24 @@ static uint32_t threads_now(uint32_t pid)
 	return stat(path, &st) == 0 && st.st_nlink > FOLDER_LINKS ? (uint32_t)st.st_nlink - FOLDER_LINKS : 0;
 }
 
+static int switch_perf(struct xp_sampler *sampler, bool on, struct xp_err *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sampler->targets.n && !r; i++)
+		r = xp_perf_ring_switch(sampler->perf[i], on, reterr);
+	return r;
+}
+
 int xp_sampler_switch(struct xp_sampler *sampler, bool on, struct xp_err *reterr)
 {
 	*(on ? &sampler->on_ns : &sampler->off_ns) = now_ns();
 	if (sampler->perf)
-		return xp_perf_ring_switch(sampler->perf, on, reterr);
-	if (on) {
-		sampler->threads_at_start = threads_now(sampler->config.pid);
+		return switch_perf(sampler, on, reterr);
+	for (size_t i = 0; i < sampler->targets.n && on; i++)
+		sampler->read[i].threads_at_start = threads_now(sampler->targets.pids[i]);
+	if (on)
 		xp_sampler_clocks_begin(sampler, sampler->on_ns);
-	}
 	__atomic_store_n(&sampler->skel->data->xp_off, !on, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -145,7 +161,18 @@ static int fall_back(struct xp_sampler *sampler, const struct xp_err *refused, s
 {
 	release_bpf(sampler);
 	snprintf(sampler->no_bpf, sizeof(sampler->no_bpf), "%.40s of %.100s gave %s", refused->call, refused->object, refused->errno_text);
-	return xp_perf_ring_new(&sampler->config, &sampler->perf, reterr);
+	sampler->perf = calloc(sampler->targets.n, sizeof(struct xp_perf_ring *));
+	if (!sampler->perf)
+		return xp_fail_sys(reterr, ENOMEM, "calloc", "sampling engine");
+	int r = 0;
+
+	for (size_t i = 0; i < sampler->targets.n && !r; i++) {
+		struct xp_sampler_config config = sampler->config;
+
+		config.pid = sampler->targets.pids[i];
+		r = xp_perf_ring_new(&config, &sampler->perf[i], reterr);
+	}
+	return r;
 }
 
 /* Programs may be allowed where clocks of whole CPUs are not: CAP_BPF without CAP_PERFMON, a security module, a seccomp filter. */
@@ -158,28 +185,30 @@ int xp_sampler_attach(struct xp_sampler *sampler, struct xp_err *reterr)
 		return xp_err_move(reterr, &refused);
 	if (r)
 		r = fall_back(sampler, &refused, reterr);
-	return r || !sampler->perf ? r : xp_perf_ring_attach(sampler->perf, reterr);
+	for (size_t i = 0; sampler->perf && i < sampler->targets.n && !r; i++)
+		r = xp_perf_ring_attach(sampler->perf[i], reterr);
+	return r;
 }
 
 void xp_sampler_detach(struct xp_sampler *sampler)
 {
-	if (sampler->perf)
-		xp_perf_ring_detach(sampler->perf);
-	else
+	for (size_t i = 0; sampler->perf && i < sampler->targets.n; i++)
+		xp_perf_ring_detach(sampler->perf[i]);
+	if (!sampler->perf)
 		xp_sampler_detach_clocks(sampler);
 }
 
-static int sum_cpus(const struct xp_sampler *sampler, struct xp_rec_sample_counts *ret_sum, struct xp_err *reterr)
+static int sum_cpus(const struct xp_sampler *sampler, size_t target, struct xp_rec_sample_counts *ret_sum, struct xp_err *reterr)
 {
 	int n_cpus = libbpf_num_possible_cpus();
 	xp_auto(xp_free) void *block = n_cpus > 0 ? calloc((size_t)n_cpus, sizeof(*ret_sum)) : NULL;
 	const struct xp_rec_sample_counts *cpus = block;
 	struct xp_rec_sample_counts sum = { 0 };
-	uint32_t zero = 0;
+	uint32_t index = (uint32_t)target;
 
 	if (!block)
 		return xp_bpf_fail(reterr, n_cpus < 0 ? -n_cpus : ENOMEM, "libbpf_num_possible_cpus", "sample counters");
-	if (bpf_map_lookup_elem(bpf_map__fd(sampler->skel->maps.xp_counts), &zero, block))
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->skel->maps.xp_counts), &index, block))
 		return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_LOOKUP_ELEM)", "sample counters");
 	for (int cpu = 0; cpu < n_cpus; cpu++) {
 		sum.ticks += cpus[cpu].ticks;
@@ -207,52 +236,72 @@ static uint64_t missed_samples(const struct xp_sampler *sampler, const struct xp
 	return sum->ticks ? (owed - sum->ticks) * sum->emitted / sum->ticks : owed;
 }
 
-static int count_bpf(const struct xp_sampler *sampler, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
+static int count_bpf(const struct xp_sampler *sampler, size_t target, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
 {
 	const struct xp_sample__bss *bss = sampler->skel->bss;
-	struct xp_rec_sample_counts sum = { 0 };
-	int r = sum_cpus(sampler, &sum, reterr);
+	const struct xp_sampler_read *read = &sampler->read[target];
+	struct xp_rec_sample_counts sum = { 0 }, first = { 0 };
+	int r = sum_cpus(sampler, target, &sum, reterr);
 
+	if (!r && target)
+		r = sum_cpus(sampler, 0, &first, reterr);
 	if (r)
 		return r;
+	sum.ticks += first.ticks; /* kept in the first */
 	*ret_counts = (struct xp_sampler_counts){
 		.emitted = sum.emitted,
-		.delivered = sampler->delivered,
+		.delivered = read->delivered,
 		.ring_full = sum.ring_full,
-		.filtered = sum.filtered + sampler->filtered,
+		.filtered = sum.filtered + read->filtered,
 		.kernel = sum.kernel,
 		.torn = sum.torn,
 		.missed = missed_samples(sampler, &sum),
-		.threads_observed = sampler->threads_at_start + bss->xp_threads_started,
-		.threads_attached = sampler->threads_at_start + bss->xp_threads_started,
-		.threads_started = bss->xp_threads_started,
-		.threads_ended = bss->xp_threads_ended,
-		.children = bss->xp_children,
+		.threads_observed = read->threads_at_start + bss->xp_threads_started[target],
+		.threads_attached = read->threads_at_start + bss->xp_threads_started[target],
+		.threads_started = bss->xp_threads_started[target],
+		.threads_ended = bss->xp_threads_ended[target],
+		.children = bss->xp_children[target],
 	};
 	return 0;
 }
 
-int xp_sampler_count(struct xp_sampler *sampler, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
+int xp_sampler_count_of(struct xp_sampler *sampler, size_t target, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
 {
+	const struct xp_sampler_read *read = &sampler->read[target];
+
 	if (!sampler->perf)
-		return count_bpf(sampler, ret_counts, reterr);
-	struct xp_sampler_counts counts = { .delivered = sampler->delivered, .filtered = sampler->filtered };
-	int r = xp_perf_ring_count(sampler->perf, &counts, reterr);
+		return count_bpf(sampler, target, ret_counts, reterr);
+	struct xp_sampler_counts counts = { .delivered = read->delivered, .filtered = read->filtered };
+	int r = xp_perf_ring_count(sampler->perf[target], &counts, reterr);
 
 	if (!r)
 		*ret_counts = counts;
 	return r;
 }
 
-int xp_sampler_verify(struct xp_sampler *sampler, struct xp_err *reterr)
+int xp_sampler_count(struct xp_sampler *sampler, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
+{
+	return xp_sampler_count_of(sampler, 0, ret_counts, reterr);
+}
+
+static int verify(struct xp_sampler *sampler, size_t target, struct xp_err *reterr)
 {
 	struct xp_sampler_counts counts;
-	int r = xp_sampler_count(sampler, &counts, reterr);
+	int r = xp_sampler_count_of(sampler, target, &counts, reterr);
 
 	if (!r && counts.emitted != counts.delivered + counts.ring_full + counts.filtered)
 		r = xp_fail(reterr, XP_E_INTERNAL, "%llu samples were taken, but %llu read, %llu dropped and %llu filtered",
 			    (unsigned long long)counts.emitted, (unsigned long long)counts.delivered, (unsigned long long)counts.ring_full,
 			    (unsigned long long)counts.filtered);
+	return r;
+}
+
+int xp_sampler_verify(struct xp_sampler *sampler, struct xp_err *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sampler->targets.n && !r; i++)
+		r = verify(sampler, i, reterr);
 	return r;
 }
 
@@ -277,6 +326,10 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 	sampler->draws = now_ns();
 	sampler->config = *config;
 	sampler->config.python = NULL;
+	sampler->targets = config->pid ? (struct xp_bpf_targets){ &sampler->config.pid, 1, false } : config->targets;
+	sampler->read = calloc(sampler->targets.n, sizeof(*sampler->read));
+	if (!sampler->read)
+		return xp_fail_sys(reterr, ENOMEM, "calloc", "sampling engine");
 	int r = config->perf_only ? -XP_E_PERMISSION_DENIED : new_bpf(sampler, config, &refused);
 
 	if (r && r != -XP_E_PERMISSION_DENIED && refused.sys_errno != ENOSYS) /* ENOSYS: some containers hide bpf(2) so */
@@ -295,7 +348,7 @@ enum xp_sampler_kind xp_sampler_kind(const struct xp_sampler *sampler)
 
 const char *xp_sampler_no_kernel(const struct xp_sampler *sampler)
 {
-	return sampler->perf ? xp_perf_ring_no_kernel(sampler->perf) : NULL;
+	return sampler->perf ? xp_perf_ring_no_kernel(sampler->perf[0]) : NULL;
 }
 
 const char *xp_sampler_no_python(const struct xp_sampler *sampler)
@@ -313,7 +366,10 @@ void xp_sampler_free(struct xp_sampler *sampler)
 	if (!sampler)
 		return;
 	release_bpf(sampler);
-	xp_perf_ring_free(sampler->perf);
+	for (size_t i = 0; sampler->perf && i < sampler->targets.n; i++)
+		xp_perf_ring_free(sampler->perf[i]);
+	free(sampler->perf);
+	free(sampler->read);
 	free(sampler);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stack samples of one process by its CPU time: struct xp_rec_sample from the sampling program (bpf/sample.bpf.c), or, where BPF is
- * refused, from perf rings (perf_ring.c), which see user space of the own user's processes only.
+ * Stack samples of one process, or of several, by their CPU time: struct xp_rec_sample from the sampling program (bpf/sample.bpf.c), or,
+ * where BPF is refused, from perf rings (perf_ring.c), which see user space of the own user's processes only.
  */
 #ifndef XP_ENGINE_BPF_SAMPLE_H
 #define XP_ENGINE_BPF_SAMPLE_H
 
-#include "base/err.h"
+#include "engine/bpf_common.h"
 #include "wire/sample.h"
 
 struct xp_regex;
@@ -16,12 +16,13 @@ enum xp_sampler_kind { XP_SAMPLER_BPF, XP_SAMPLER_PERF_RING, XP_SAMPLER_KIND_COU
 extern const char *const xp_sampler_kind_names[XP_SAMPLER_KIND_COUNT]; /* contract 10.8 `sampler` */
 
 struct xp_sampler_config {
-	uint32_t pid;			       /* as xprobe sees it */
+	uint32_t pid;			       /* as xprobe sees it; 0: see targets */
+	struct xp_bpf_targets targets;	       /* several processes; borrowed */
 	uint32_t frequency_hz;		       /* samples a second of CPU time of each thread */
 	uint32_t max_threads;		       /* descriptors are spent on at most so many threads (perf ring); 0: no limit */
 	uint32_t ring_bytes;		       /* 0 = by frequency and CPUs */
 	const struct xp_regex *threads;	       /* name filter, borrowed; NULL: every thread */
-	const struct xp_python_layout *python; /* copied; NULL or version 0: no Python frames */
+	const struct xp_python_layout *python; /* of the only target, copied; NULL or version 0: no Python frames */
 	bool perf_only;			       /* tests: take the fallback although BPF works */
 	bool unrolled;			       /* tests: load the program as for kernels without bpf_loop */
 };
@@ -34,6 +35,9 @@ int xp_sampler_new(const struct xp_sampler_config *config, struct xp_sampler **r
 void xp_sampler_free(struct xp_sampler *sampler);
 XP_DEFINE_AUTO(struct xp_sampler *, xp_sampler_free);
 
+/* Of one of several targets, before the attach; copied. INTERNAL as above. */
+int xp_sampler_python(struct xp_sampler *sampler, size_t target, const struct xp_python_layout *layout, struct xp_err *reterr);
+
 /*
  * Starts the clocks; samples are still off. Falls back to perf rings when clocks of whole CPUs are refused. RESOURCE_LIMIT names the limit.
  * After a failure xp_sampler_detach is still due.
@@ -43,7 +47,7 @@ int xp_sampler_attach(struct xp_sampler *sampler, struct xp_err *reterr);
 int xp_sampler_switch(struct xp_sampler *sampler, bool on, struct xp_err *reterr);
 
 struct xp_sample_reader {
-	/* The record, kernel and Python frames and stack behind it, is valid during the call. */
+	/* The record, kernel and Python frames and stack behind it, is valid during the call; record->pid tells the process. */
 	void (*take)(void *arg, const struct xp_rec_sample *record);
 	void *arg;
 };
@@ -68,6 +72,8 @@ struct xp_sampler_counts {
 	uint32_t children;			     /* processes forked in the window */
 };
 int xp_sampler_count(struct xp_sampler *sampler, struct xp_sampler_counts *ret_counts, struct xp_err *reterr);
+/* Of one of several targets. */
+int xp_sampler_count_of(struct xp_sampler *sampler, size_t target, struct xp_sampler_counts *ret_counts, struct xp_err *reterr);
 /* After detach and a last read: INTERNAL unless the counts above add up. */
 int xp_sampler_verify(struct xp_sampler *sampler, struct xp_err *reterr);
 

@@ -41,6 +41,33 @@ static bool is_plausible(const struct xp_python_layout *layout)
 	       layout->code_file - layout->code_start + 8 <= layout->code_bytes;
 }
 
+static bool has_loop(bool unrolled)
+{
+	return !unrolled && libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+}
+
+/* Which of several processes run Python is told later, target by target. */
+static int configure_pythons(struct xp_sample *skel, size_t n, bool unrolled, struct xp_err *reterr)
+{
+	int r = bpf_map__set_max_entries(skel->maps.xp_pythons, (__u32)n);
+
+	skel->rodata->xp_has_loop = has_loop(unrolled);
+	return r ? xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "layouts of Python") : 0;
+}
+
+int xp_sampler_python(struct xp_sampler *sampler, size_t target, const struct xp_python_layout *layout, struct xp_err *reterr)
+{
+	uint32_t index = (uint32_t)target;
+
+	if (sampler->perf)
+		return 0;
+	if (layout->version && !is_plausible(layout))
+		return xp_fail(reterr, XP_E_INTERNAL, "the layout of Python frames has an offset outside of a frame or code object");
+	if (bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.xp_pythons), &index, layout, BPF_ANY))
+		return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_UPDATE_ELEM)", "layouts of Python");
+	return 0;
+}
+
 static int configure_python(struct xp_sample *skel, const struct xp_python_layout *layout, bool unrolled, struct xp_err *reterr)
 {
 	bool wanted = layout && layout->version;
@@ -49,7 +76,7 @@ static int configure_python(struct xp_sample *skel, const struct xp_python_layou
 		return xp_fail(reterr, XP_E_INTERNAL, "the layout of Python frames has an offset outside of a frame or code object");
 	if (wanted) {
 		skel->rodata->xp_python = *layout;
-		skel->rodata->xp_has_loop = !unrolled && libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+		skel->rodata->xp_has_loop = has_loop(unrolled);
 		return 0;
 	}
 	int r = bpf_map__set_max_entries(skel->maps.xp_python_threads, 1);
@@ -69,8 +96,10 @@ static int configure(struct xp_sampler *sampler, const struct xp_sampler_config 
 		return xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "sample ring");
 	skel->rodata->xp_wake_bytes = bytes / WAKE_FRACTION;
 	skel->rodata->xp_by_name = !!config->threads;
-	r = configure_python(skel, config->python, config->unrolled, reterr);
-	return r ? r : xp_bpf_set_target(skel->obj, config->pid, reterr);
+	bpf_map__set_max_entries(skel->maps.xp_counts, (__u32)sampler->targets.n);
+	r = sampler->targets.n > 1 ? configure_pythons(skel, sampler->targets.n, config->unrolled, reterr)
+				   : configure_python(skel, config->python, config->unrolled, reterr);
+	return r ? r : xp_bpf_set_targets(skel->obj, &sampler->targets, reterr);
 }
 
 int xp_sampler_load(struct xp_sampler *sampler, const struct xp_sampler_config *config, struct xp_err *reterr)
@@ -83,5 +112,7 @@ int xp_sampler_load(struct xp_sampler *sampler, const struct xp_sampler_config *
 	if (r)
 		return r;
 	r = xp_sample__load(sampler->skel);
-	return r ? xp_bpf_fail(reterr, -r, "bpf(BPF_PROG_LOAD)", "sampling program") : 0;
+	if (r)
+		return xp_bpf_fail(reterr, -r, "bpf(BPF_PROG_LOAD)", "sampling program");
+	return xp_bpf_fill_targets(sampler->skel->obj, &sampler->targets, reterr);
 }

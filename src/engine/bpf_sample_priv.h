@@ -21,21 +21,26 @@ struct xp_sample_clock {
 	double debt;		      /* ticks that earlier periods gave too few */
 };
 
+struct xp_sampler_read {
+	uint64_t delivered, filtered;
+	uint32_t threads_at_start;
+};
+
 struct xp_sampler {
 	struct xp_sampler_config config;       /* its layout of Python is used up */
+	struct xp_bpf_targets targets;	       /* one: its list is config.pid */
 	char no_bpf[192];		       /* why not, of the fallback */
 	const struct xp_sample_reader *reader; /* during a read */
 	struct xp_err *reader_err;	       /* during a read: the first failure */
-	uint64_t delivered, filtered;	       /* by the reading half */
+	struct xp_sampler_read *read;	       /* by the reading half, of each target */
 	uint64_t on_ns, off_ns;		       /* when samples were switched on and off; 0: not yet */
-	struct xp_perf_ring *perf;	       /* the fallback; then nothing below is set */
+	struct xp_perf_ring **perf;	       /* the fallback, one a target; then nothing below is set */
 	struct xp_sample *skel;
 	struct ring_buffer *ring;
 	uint64_t bytes_read; /* out of the ring since it was made, headers included */
 	struct xp_sample_clock *clocks;
 	size_t n_clocks, n_clocks_open; /* the first is kept behind detach */
 	uint64_t draws;			/* state of the random numbers */
-	uint32_t threads_at_start;
 };
 
 /* bpf_sample_load.c: opens, configures and loads the skeleton. */

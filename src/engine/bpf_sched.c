@@ -25,6 +25,7 @@ enum { STACKS_A_SECOND = 5000, STACKS_AT_ONCE = 500 };
 struct xp_bpf_sched {
 	struct xp_sched *skel;
 	struct ring_buffer *rings;
+	struct xp_bpf_targets targets;
 	uint64_t refilled_ns; /* when the budget of stacks was filled last */
 	int n_cpus;
 	uint64_t (*per_cpu)[2];
@@ -78,12 +79,19 @@ static int load(struct xp_bpf_sched *engine, const struct xp_bpf_sched_config *c
 	skel->rodata->xp_has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_loop, NULL) == 1;
 	if (config->python)
 		memcpy((void *)&skel->rodata->xp_python, config->python, sizeof(skel->rodata->xp_python));
-	skel->bss->xp_stacks_left = STACKS_AT_ONCE;
-	int rc = xp_bpf_set_target(skel->obj, config->pid, reterr);
+	engine->targets = config->targets;
+	for (size_t i = 0; i < config->targets.n; i++)
+		skel->bss->xp_stacks_left[i] = STACKS_AT_ONCE;
+	bpf_map__set_max_entries(skel->maps.runs, (__u32)config->targets.n);
+	bpf_map__set_max_entries(skel->maps.xp_pythons, (__u32)config->targets.n);
+	int rc = xp_bpf_set_targets(skel->obj, &config->targets, reterr);
 	if (rc)
 		return rc;
 	rc = xp_sched__load(skel);
-	return rc ? xp_bpf_fail(reterr, -rc, "bpf(BPF_PROG_LOAD)", "off-CPU programs") : open_rings(engine, reterr);
+	if (rc)
+		return xp_bpf_fail(reterr, -rc, "bpf(BPF_PROG_LOAD)", "off-CPU programs");
+	rc = xp_bpf_fill_targets(skel->obj, &config->targets, reterr);
+	return rc ? rc : open_rings(engine, reterr);
 }
 
 int xp_bpf_sched_load(const struct xp_bpf_sched_config *config, struct xp_bpf_sched **ret_engine, struct xp_err *reterr)
@@ -104,6 +112,15 @@ int xp_bpf_sched_load(const struct xp_bpf_sched_config *config, struct xp_bpf_sc
 	if (rc)
 		return rc;
 	*ret_engine = xp_steal(&engine);
+	return 0;
+}
+
+int xp_bpf_sched_python(struct xp_bpf_sched *engine, size_t target, const struct xp_python_layout *layout, struct xp_err *reterr)
+{
+	uint32_t index = (uint32_t)target;
+
+	if (bpf_map_update_elem(bpf_map__fd(engine->skel->maps.xp_pythons), &index, layout, BPF_ANY))
+		return xp_bpf_fail(reterr, errno, "bpf(BPF_MAP_UPDATE_ELEM)", "layouts of Python");
 	return 0;
 }
 
@@ -224,15 +241,17 @@ int xp_bpf_sched_detach(struct xp_bpf_sched *engine, struct xp_err *reterr)
 
 static void refill(struct xp_bpf_sched *engine)
 {
-	__s64 *left = &engine->skel->bss->xp_stacks_left;
 	uint64_t now = now_ns(), more = (now - engine->refilled_ns) * STACKS_A_SECOND / 1000000000u;
-	__s64 have = __atomic_load_n(left, __ATOMIC_RELAXED);
 
 	if (!more)
 		return;
 	engine->refilled_ns = now;
-	have = (have > 0 ? have : 0) + (__s64)more;
-	__atomic_store_n(left, have < STACKS_AT_ONCE ? have : STACKS_AT_ONCE, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < engine->targets.n; i++) {
+		__s64 *left = &engine->skel->bss->xp_stacks_left[i], have = __atomic_load_n(left, __ATOMIC_RELAXED);
+
+		have = (have > 0 ? have : 0) + (__s64)more;
+		__atomic_store_n(left, have < STACKS_AT_ONCE ? have : STACKS_AT_ONCE, __ATOMIC_RELAXED);
+	}
 }
 
 int xp_bpf_sched_drain(struct xp_bpf_sched *engine, const struct xp_bpf_sched_sink *sink, struct xp_err *reterr)
@@ -262,17 +281,17 @@ int xp_bpf_sched_collect(struct xp_bpf_sched *engine, const struct xp_bpf_sched_
 	return rc ? rc : xp_bpf_sched_list(engine, sink, reterr);
 }
 
-void xp_bpf_sched_lost(const struct xp_bpf_sched *engine, struct xp_sched_lost *ret_lost)
+void xp_bpf_sched_lost(const struct xp_bpf_sched *engine, size_t target, struct xp_sched_lost *ret_lost)
 {
-	*ret_lost = engine->skel->bss->xp_lost;
+	*ret_lost = engine->skel->bss->xp_lost[target];
 }
 
-void xp_bpf_sched_events(const struct xp_bpf_sched *engine, uint64_t *ret_switches, uint64_t *ret_exits)
+void xp_bpf_sched_events(const struct xp_bpf_sched *engine, size_t target, uint64_t *ret_switches, uint64_t *ret_exits)
 {
-	uint32_t zero = 0;
+	uint32_t index = (uint32_t)target;
 
 	*ret_switches = *ret_exits = 0;
-	if (bpf_map_lookup_elem(bpf_map__fd(engine->skel->maps.runs), &zero, engine->per_cpu))
+	if (bpf_map_lookup_elem(bpf_map__fd(engine->skel->maps.runs), &index, engine->per_cpu))
 		return; /* not possible for an array; cost is then told too low, nothing else depends on it */
 	for (int cpu = 0; cpu < engine->n_cpus; cpu++) {
 		*ret_switches += engine->per_cpu[cpu][0];

@@ -78,9 +78,10 @@ static uint64_t over(uint64_t followed, uint64_t bare)
 	return followed > bare ? followed - bare : 0;
 }
 
-static int measure(const struct court *court, struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
+static int measure(const struct court *court, bool several, struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
 {
-	const struct xp_bpf_sched_config config = { .pid = (uint32_t)getpid(), .min_block_ns = UINT64_MAX };
+	const uint32_t self = (uint32_t)getpid();
+	const struct xp_bpf_sched_config config = { .targets = { &self, 1, several }, .min_block_ns = UINT64_MAX };
 	xp_auto(xp_bpf_sched_free) struct xp_bpf_sched *engine = NULL;
 	uint64_t bare_switch = best_switch(court), bare_call = best_call();
 	int rc = xp_bpf_sched_load(&config, &engine, reterr);
@@ -101,7 +102,7 @@ static int measure(const struct court *court, struct xp_bpf_sched_floor *ret_flo
 	return 0;
 }
 
-static int play(const struct court *court, struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
+static int play(const struct court *court, bool several, struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
 {
 	const uint64_t last = 2;
 	cpu_set_t before, one;
@@ -119,19 +120,19 @@ static int play(const struct court *court, struct xp_bpf_sched_floor *ret_floor,
 		sched_setaffinity(0, sizeof(before), &before);
 		return xp_fail_sys(reterr, rc, "pthread_create", "thread to switch to");
 	}
-	rc = measure(court, ret_floor, reterr);
+	rc = measure(court, several, ret_floor, reterr);
 	if (write(court->there, &last, sizeof(last)) == sizeof(last))
 		pthread_join(player, NULL);
 	sched_setaffinity(0, sizeof(before), &before);
 	return rc;
 }
 
-int xp_bpf_sched_floor(struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
+int xp_bpf_sched_floor(bool several, struct xp_bpf_sched_floor *ret_floor, struct xp_err *reterr)
 {
 	xp_auto_fd there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
 	struct court court = { there, back };
 
 	if (there < 0 || back < 0)
 		return xp_fail_sys(reterr, errno, "eventfd", "floor of a switch");
-	return play(&court, ret_floor, reterr);
+	return play(&court, several, ret_floor, reterr);
 }

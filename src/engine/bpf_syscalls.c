@@ -24,12 +24,16 @@ static int load(struct xp_bpf_syscalls *engine, const struct xp_bpf_syscalls_con
 	skel->rodata->xp_max_inflight = config->max_inflight;
 	bpf_map__set_max_entries(skel->maps.groups, config->max_groups);
 	bpf_map__set_max_entries(skel->maps.cells, config->max_cells ? config->max_cells : CELLS_DEFAULT);
-	int rc = xp_bpf_set_target(skel->obj, config->pid, reterr);
+	bpf_map__set_max_entries(skel->maps.calls, (__u32)config->targets.n);
+	int rc = xp_bpf_set_targets(skel->obj, &config->targets, reterr);
 	if (rc)
 		return rc;
 	rc = xp_syscalls__load(skel);
 	if (rc)
 		return xp_bpf_fail(reterr, -rc, "bpf(BPF_PROG_LOAD)", "system call programs");
+	rc = xp_bpf_fill_targets(skel->obj, &config->targets, reterr);
+	if (rc)
+		return rc;
 	engine->ring = ring_buffer__new(bpf_map__fd(skel->maps.ended), xp_bpf_syscalls_take_ended, engine, NULL);
 	if (!engine->ring)
 		return xp_bpf_fail(reterr, errno, "mmap", "ring of ended threads");
@@ -132,17 +136,17 @@ int xp_bpf_syscalls_detach(struct xp_bpf_syscalls *engine, struct xp_err *reterr
 	return rc ? rc : rc_exit ? rc_exit : rc_thread;
 }
 
-void xp_bpf_syscalls_lost(const struct xp_bpf_syscalls *engine, struct xp_sys_thread *ret_lost)
+void xp_bpf_syscalls_lost(const struct xp_bpf_syscalls *engine, size_t target, struct xp_sys_thread *ret_lost)
 {
-	*ret_lost = engine->skel->bss->xp_lost;
+	*ret_lost = engine->skel->bss->xp_lost[target];
 }
 
-uint64_t xp_bpf_syscalls_events(const struct xp_bpf_syscalls *engine)
+uint64_t xp_bpf_syscalls_events(const struct xp_bpf_syscalls *engine, size_t target)
 {
 	uint64_t calls = 0;
-	uint32_t zero = 0;
+	uint32_t index = (uint32_t)target;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(engine->skel->maps.calls), &zero, engine->per_cpu))
+	if (bpf_map_lookup_elem(bpf_map__fd(engine->skel->maps.calls), &index, engine->per_cpu))
 		return 0; /* not possible for an array; cost is then told too low, nothing else depends on it */
 	for (int cpu = 0; cpu < engine->n_cpus; cpu++)
 		calls += engine->per_cpu[cpu];

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls of one process, summed up in the kernel by bpf/syscalls.bpf.c: load, attach, window, detach, and what was counted. */
+/* System calls of one process, or several, summed up in the kernel by bpf/syscalls.bpf.c: load, attach, window, detach, and what was
+ * counted. */
 #ifndef XP_ENGINE_BPF_SYSCALLS_H
 #define XP_ENGINE_BPF_SYSCALLS_H
 
-#include "base/err.h"
+#include "engine/bpf_common.h"
 #include "wire/syscalls.h"
 
 struct xp_bpf_syscalls;
 
 struct xp_bpf_syscalls_config {
-	uint32_t pid;	       /* as xprobe sees it */
+	struct xp_bpf_targets targets;
 	uint32_t max_groups;   /* different calls */
 	uint32_t max_inflight; /* threads inside a call at one time */
 	uint32_t max_cells;    /* threads x calls kept at one time; 0 = default */
 };
+
+/* Index of the target that a thread or a cell belongs to. */
+static inline size_t xp_sys_target_of_thread(const struct xp_sys_thread *thread)
+{
+	return thread->flags >> XP_SYS_TARGET_SHIFT;
+}
+static inline size_t xp_sys_target_of_cell(const struct xp_sys_key *key)
+{
+	return key->thread & ((1u << XP_SYS_TARGET_BITS) - 1);
+}
 
 /* Receives what was counted. A thread comes before its cells when it ended, after all ended ones when it lives. */
 struct xp_bpf_syscalls_sink {
@@ -42,10 +53,10 @@ int xp_bpf_syscalls_detach(struct xp_bpf_syscalls *engine, struct xp_err *reterr
 /* After detach: the rest of the ended threads, the living ones, and every cell that is left. */
 int xp_bpf_syscalls_collect(struct xp_bpf_syscalls *engine, const struct xp_bpf_syscalls_sink *sink, struct xp_err *reterr);
 /* What threads counted whose record found no room (names and ids lost, numbers not). */
-void xp_bpf_syscalls_lost(const struct xp_bpf_syscalls *engine, struct xp_sys_thread *ret_lost);
+void xp_bpf_syscalls_lost(const struct xp_bpf_syscalls *engine, size_t target, struct xp_sys_thread *ret_lost);
 /* Times that a program of ours ran in the target so far. */
-uint64_t xp_bpf_syscalls_events(const struct xp_bpf_syscalls *engine);
-/* Least cost of one followed call (entry and exit), measured now on xprobe itself with the same programs. */
-int xp_bpf_syscalls_floor(uint64_t *ret_ns, struct xp_err *reterr);
+uint64_t xp_bpf_syscalls_events(const struct xp_bpf_syscalls *engine, size_t target);
+/* Least cost of one followed call (entry and exit), measured now on xprobe itself with the same programs; `several`: and their table. */
+int xp_bpf_syscalls_floor(bool several, uint64_t *ret_ns, struct xp_err *reterr);
 
 #endif

@@ -32,9 +32,12 @@ static uint64_t best_round(void)
 	return best;
 }
 
-int xp_bpf_syscalls_floor(uint64_t *ret_ns, struct xp_err *reterr)
+int xp_bpf_syscalls_floor(bool several, uint64_t *ret_ns, struct xp_err *reterr)
 {
-	const struct xp_bpf_syscalls_config config = { .pid = (uint32_t)getpid(), .max_groups = 16, .max_inflight = 16, .max_cells = 64 };
+	const uint32_t self = (uint32_t)getpid();
+	const struct xp_bpf_syscalls_config config = {
+		.targets = { &self, 1, several }, .max_groups = 16, .max_inflight = 16, .max_cells = 64
+	};
 	xp_auto(xp_bpf_syscalls_free) struct xp_bpf_syscalls *engine = NULL;
 	uint64_t bare = best_round();
 	int rc = xp_bpf_syscalls_load(&config, &engine, reterr);

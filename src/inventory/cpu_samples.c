@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/floor.h"
+#include "inventory/cpu_member.h"
 #include "inventory/cpu_times.h"
 #include "inventory/inventory.h"
 #include "inventory/thread_filter.h"
@@ -23,16 +24,11 @@ struct state {
 	struct xp_inventory_request request;
 	struct xp_unwinder *unwinder;
 	struct xp_python *python;
-	struct xp_sampler *sampler;
-	struct xp_cpu_sum sum;
+	struct xp_cpu_member member;
 	struct xp_cpu_times times;
 	void *blocks; /* state of the inventory off_cpu in the same window; NULL: not asked for */
-	struct xp_sampler_counts counts;
-	uint64_t floor_ns;
 	struct xp_opt_u64 cpu_base, cpu_ns;
 	uint64_t system_base, system_ns;
-	bool opened;
-	struct xp_err take_err, stop_err;
 };
 
 /* --off-cpu: each step below has one of its own. */
@@ -45,13 +41,11 @@ static void free_state(void *opaque)
 	if (!state)
 		return;
 	off_cpu->free(state->blocks);
-	xp_sampler_free(state->sampler);
-	xp_cpu_sum_done(&state->sum);
+	xp_peer_leave(&state->member.peer);
+	xp_cpu_sum_done(&state->member.sum);
 	xp_cpu_times_done(&state->times);
 	xp_unwinder_free(state->unwinder);
 	xp_python_free(state->python);
-	xp_err_done(&state->take_err);
-	xp_err_done(&state->stop_err);
 	free(state);
 }
 
@@ -84,13 +78,13 @@ static int open_parts(struct state *state, struct xp_arena *arena, struct xp_err
 		return rc;
 	bool mixed = xp_python_status(state->python) == XP_PYTHON_ACTIVE;
 	uint64_t depth = mixed ? state->request.stack_depth * PLUMBING : state->request.stack_depth + 1;
-	state->sum = (struct xp_cpu_sum){
+	state->member.sum = (struct xp_cpu_sum){
 		.arena = arena,
 		.filter = state->request.threads,
 		.max_samples = state->request.max_samples,
 		.stacks = { .unwinder = state->unwinder, .python = state->python, .depth = (uint32_t)depth },
 	};
-	return xp_cpu_sum_init(&state->sum, reterr);
+	return xp_cpu_sum_init(&state->member.sum, reterr);
 }
 
 static int open_inventory(const struct xp_inventory_request *request, struct xp_target *target, struct xp_arena *arena, void **ret_state,
@@ -106,7 +100,9 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 	state->target = target;
 	state->request = *request;
 	fill_request(&state->request);
-	rc = open_parts(state, arena, reterr);
+	rc = xp_cpu_member_join(&state->member, request, xp_target_pid(target), reterr);
+	if (!rc)
+		rc = open_parts(state, arena, reterr);
 	if (!rc && request->off_cpu)
 		rc = off_cpu->open(request, target, arena, &state->blocks, reterr);
 	if (rc) {
@@ -120,28 +116,15 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 static int prepare(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
-	const struct xp_sampler_config config = {
-		.pid = xp_target_pid(state->target),
-		.frequency_hz = (uint32_t)state->request.frequency_hz,
-		.max_threads = (uint32_t)state->request.max_threads,
-		.threads = state->request.threads,
-		.python = xp_python_layout(state->python),
-	};
-	struct xp_floors floors = { 0 };
-	xp_auto_err refused = { 0 };
-	int rc = xp_sampler_new(&config, &state->sampler, reterr);
+	int rc = xp_cpu_member_load(&state->member, &state->request, xp_target_pid(state->target), state->python, reterr);
 
-	/* Without BPF no floor can be measured; what samples cost is not told then. */
-	if (!rc && !xp_floor_measure(&floors, &refused) && floors.sample.set)
-		state->floor_ns = floors.sample.v;
 	return !rc && state->blocks ? off_cpu->ops->prepare(state->blocks, reterr) : rc;
 }
 
 static int arm(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
-
-	int rc = xp_sampler_attach(state->sampler, reterr);
+	int rc = xp_peer_arm(&state->member.peer, reterr);
 
 	return !rc && state->blocks ? off_cpu->ops->arm(state->blocks, reterr) : rc;
 }
@@ -161,32 +144,15 @@ static int open_window(void *opaque, uint64_t start_ns, struct xp_err *reterr)
 	struct state *state = opaque;
 
 	xp_cpu_times_begin(&state->times, state->target);
-	int rc = xp_sampler_switch(state->sampler, true, reterr);
+	int rc = xp_peer_open(&state->member.peer, start_ns, reterr);
 	read_cpu(state, &state->cpu_base, &state->system_base);
-	state->opened = !rc;
 	return !rc && state->blocks ? off_cpu->ops->open(state->blocks, start_ns, reterr) : rc;
-}
-
-static void take(void *arg, const struct xp_rec_sample *record)
-{
-	struct state *state = arg;
-
-	if (!state->take_err.code)
-		xp_cpu_sum_take(&state->sum, record, &state->take_err);
-}
-
-static int drain_samples(struct state *state, struct xp_err *reterr)
-{
-	const struct xp_sample_reader reader = { take, state };
-	int rc = xp_sampler_read(state->sampler, &reader, reterr);
-
-	return !rc && state->take_err.code ? xp_err_move(reterr, &state->take_err) : rc;
 }
 
 static int drain(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
-	int rc = drain_samples(state, reterr);
+	int rc = xp_peer_drain(&state->member.peer, reterr);
 
 	return !rc && state->blocks ? off_cpu->ops->drain(state->blocks, reterr) : rc;
 }
@@ -199,28 +165,11 @@ static void close_window(void *opaque, uint64_t end_ns)
 
 	if (state->blocks)
 		off_cpu->ops->close_window(state->blocks, end_ns);
-	xp_sampler_switch(state->sampler, false, &state->stop_err);
+	xp_peer_close(&state->member.peer);
 	read_cpu(state, &cpu, &system_ns);
 	state->system_ns = system_ns - state->system_base;
 	if (cpu.set && state->cpu_base.set)
 		state->cpu_ns = (struct xp_opt_u64)XP_SOME(cpu.v > state->cpu_base.v ? cpu.v - state->cpu_base.v : 0);
-}
-
-static int disarm_samples(struct state *state, struct xp_err *reterr)
-{
-	int rc;
-
-	if (!state->sampler)
-		return 0;
-	xp_sampler_detach(state->sampler);
-	if (state->stop_err.code)
-		return xp_err_move(reterr, &state->stop_err);
-	if (!state->opened)
-		return 0;
-	rc = drain_samples(state, reterr);
-	if (!rc)
-		rc = xp_sampler_verify(state->sampler, reterr);
-	return rc ? rc : xp_sampler_count(state->sampler, &state->counts, reterr);
 }
 
 /* Blocked threads come first: their stacks are read while they still wait. */
@@ -229,7 +178,7 @@ static int disarm(void *opaque, struct xp_err *reterr)
 	struct state *state = opaque;
 	xp_auto_err failed = { 0 };
 	int blocks_rc = state->blocks ? off_cpu->ops->disarm(state->blocks, &failed) : 0;
-	int rc = disarm_samples(state, reterr);
+	int rc = xp_peer_disarm(&state->member.peer, reterr);
 
 	return !rc && blocks_rc ? xp_err_move(reterr, &failed) : rc;
 }
@@ -239,22 +188,22 @@ static uint64_t floor_ns(void *opaque)
 	const struct state *state = opaque;
 	uint64_t blocks_ns = state->blocks ? off_cpu->ops->floor_ns(state->blocks) : 0;
 
-	return state->floor_ns > blocks_ns ? state->floor_ns : blocks_ns;
+	uint64_t sample_ns = state->member.peer.group->floor_ns[0];
+
+	return sample_ns > blocks_ns ? sample_ns : blocks_ns;
 }
 
 static void cost(void *opaque, uint64_t *ret_ns, uint64_t *ret_events)
 {
 	const struct state *state = opaque;
-	struct xp_sampler_counts counts = { 0 };
+	struct xp_sampler_counts counts;
 	uint64_t blocks_ns = 0, blocks = 0;
-	xp_auto_err unknown = { 0 };
 
-	if (state->sampler)
-		xp_sampler_count(state->sampler, &counts, &unknown);
+	xp_cpu_member_count(&state->member, &counts);
 	if (state->blocks)
 		off_cpu->ops->cost(state->blocks, &blocks_ns, &blocks);
 	*ret_events = counts.emitted + blocks;
-	*ret_ns = counts.emitted * state->floor_ns + blocks_ns;
+	*ret_ns = counts.emitted * state->member.peer.group->floor_ns[0] + blocks_ns;
 }
 
 /* A run of its own ends when it has what it asked for; a triage goes on for the other sources. */
@@ -262,23 +211,22 @@ static int want_end(void *opaque)
 {
 	const struct state *state = opaque;
 
-	return !state->request.for_triage && state->sum.observed >= state->request.max_samples ? XP_END_CAPACITY : -1;
+	return !state->request.for_triage && state->member.sum.observed >= state->request.max_samples ? XP_END_CAPACITY : -1;
 }
 
 static int poll_fd(void *opaque)
 {
 	const struct state *state = opaque;
 
-	return xp_sampler_fd(state->sampler);
+	return xp_cpu_member_fd(&state->member);
 }
 
 static uint32_t children(void *opaque)
 {
 	const struct state *state = opaque;
-	struct xp_sampler_counts counts = { 0 };
-	xp_auto_err unknown = { 0 };
+	struct xp_sampler_counts counts;
 
-	xp_sampler_count(state->sampler, &counts, &unknown);
+	xp_cpu_member_count(&state->member, &counts);
 	return counts.children;
 }
 
@@ -305,13 +253,15 @@ static int finish(void *opaque, const struct xp_window *window, struct xp_arena 
 {
 	struct state *state = opaque;
 	struct xp_named_stacks named = { .arena = arena };
+	struct xp_sampler *sampler = xp_cpu_member_sampler(&state->member);
+	uint64_t naming_ns = SYMBOL_WORK_NS / (state->request.peers ? state->request.peers->targets.n : 1);
 	struct xp_cpu_facts facts = {
 		.request = &state->request,
 		.window = window,
-		.counts = state->counts,
-		.no_kernel = state->sampler ? xp_sampler_no_kernel(state->sampler) : NULL,
-		.no_python = state->sampler ? xp_sampler_no_python(state->sampler) : NULL,
-		.no_bpf = state->sampler ? xp_sampler_no_bpf(state->sampler) : NULL,
+		.counts = state->member.counts,
+		.no_kernel = sampler ? xp_sampler_no_kernel(sampler) : NULL,
+		.no_python = sampler ? xp_sampler_no_python(sampler) : NULL,
+		.no_bpf = sampler ? xp_sampler_no_bpf(sampler) : NULL,
 		.cpu_ns = state->cpu_ns,
 		.system_ns = state->system_ns,
 		.python_status = (int)xp_python_status(state->python),
@@ -321,12 +271,12 @@ static int finish(void *opaque, const struct xp_window *window, struct xp_arena 
 
 	/* Its files go first: naming maps some of them again. */
 	xp_unwinder_free(xp_steal(&state->unwinder));
-	state->sum.stacks.unwinder = NULL;
+	state->member.sum.stacks.unwinder = NULL;
 	facts.times = xp_cpu_times_end(&state->times, state->target, arena, &facts.n_times);
-	int rc = xp_named_stacks_build(&named, &state->sum.stacks, state->target, now_ns() + SYMBOL_WORK_NS,
+	int rc = xp_named_stacks_build(&named, &state->member.sum.stacks, state->target, now_ns() + naming_ns,
 				       (uint32_t)state->request.stack_depth, reterr);
 	if (!rc) {
-		struct xp_cpu_samples *value = xp_cpu_samples_build(&state->sum, &named, &facts, arena);
+		struct xp_cpu_samples *value = xp_cpu_samples_build(&state->member.sum, &named, &facts, arena);
 
 		xp_cpu_hints(state->target, arena, value);
 		*ret_value = value;

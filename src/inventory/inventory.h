@@ -9,6 +9,7 @@
 struct xp_agent_options;
 struct xp_cuda_window;
 struct xp_engine;
+struct xp_peer_targets;
 struct xp_plan;
 struct xp_regex;
 
@@ -21,6 +22,9 @@ struct xp_inventory_request {
 	const char *threads_pattern; /* --threads name~REGEX, text of the regex; NULL = all */
 	const struct xp_regex *threads;
 	bool for_triage; /* sizes its own tables (contract 6.6) */
+	/* Several processes in one window: engines are shared. NULL: one process. */
+	struct xp_peer_targets *peers;
+	bool no_tree; /* threads: descendants are looked at by another process's inventory */
 	bool full_evidence;
 	/* gpu_activity: one pair of CUDA endpoints, and how to use the agent that was brought; NULL for others. */
 	const struct xp_plan *cuda_plan;

@@ -61,8 +61,8 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 	error = xp_proc_poll_new(fd, request->max_threads ? request->max_threads : MAX_THREADS, 0, &state->poll, reterr);
 	if (error)
 		return error;
-	state->tree = xp_tree_new(xp_target_pid(target));
-	if (!state->tree)
+	state->tree = request->no_tree ? NULL : xp_tree_new(xp_target_pid(target));
+	if (!state->tree && !request->no_tree)
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "process tree");
 	*ret_state = xp_steal(&state);
 	return 0;
@@ -94,7 +94,8 @@ static int prepare(void *opaque, struct xp_err *reterr)
 {
 	struct state *state = opaque;
 
-	xp_tree_begin(state->tree);
+	if (state->tree)
+		xp_tree_begin(state->tree);
 	return 0;
 }
 
@@ -111,7 +112,8 @@ static int open_window(void *opaque, uint64_t start_ns, struct xp_err *reterr)
 	read_process(state);
 	state->base_cpu_ns = state->cpu_ns;
 	state->base_faults = state->faults;
-	xp_tree_rebase(state->tree);
+	if (state->tree)
+		xp_tree_rebase(state->tree);
 	int error = xp_proc_poll_begin(state->poll, reterr);
 	plan_sweep(state, began);
 	return error;
@@ -138,11 +140,15 @@ static void close_window(void *opaque, uint64_t end_ns)
 
 	read_process(state);
 	xp_proc_poll_end(state->poll);
-	xp_tree_end(state->tree);
 }
 
+/* The second walk over /proc comes when the readings of all processes are taken. */
 static int disarm(void *opaque, struct xp_err *reterr)
 {
+	struct state *state = opaque;
+
+	if (state->tree)
+		xp_tree_end(state->tree);
 	return 0;
 }
 

@@ -58,7 +58,8 @@ static void follow(struct books *books, void (*before)(struct shared *), void (*
 	assert_true(books->shared != MAP_FAILED);
 	assert_int_equal(pipe(books->shared->pipe), 0);
 	books->child = fork_child(books->shared, before, body);
-	struct xp_bpf_sched_config config = { .pid = (uint32_t)books->child, .min_block_ns = 1000000 };
+	const uint32_t pid = (uint32_t)books->child;
+	struct xp_bpf_sched_config config = { .targets = { &pid, 1, false }, .min_block_ns = 1000000 };
 	WAIT_UNTIL(atomic_load(&books->shared->ready));
 	must(xp_bpf_sched_load(&config, &engine, &err), &err);
 	must(xp_bpf_sched_attach(engine, &err), &err);
@@ -263,7 +264,7 @@ static void test_floor(void **state)
 	struct xp_bpf_sched_floor floor;
 	xp_auto_err err = { 0 };
 
-	must(xp_bpf_sched_floor(&floor, &err), &err);
+	must(xp_bpf_sched_floor(false, &floor, &err), &err);
 	assert_true(floor.switch_ns + floor.exit_ns > 0);
 	printf("floor: switch %llu ns, exit %llu ns\n", (unsigned long long)floor.switch_ns, (unsigned long long)floor.exit_ns);
 }

@@ -135,10 +135,15 @@ def test_a_trainer_and_its_loaders():
 
 
 def test_one_that_ends_in_the_window():
-    with xp.Target("load", "hung") as stays, xp.Target("load", "exit", 1500) as ends:
-        result = xp.run(*command([stays.pid, ends.pid], window=2500), code="TARGET_EXITED", exit=3)
+    xp.need_bpf()
+    with xp.Target("load", "hung") as stays, xp.Target("/bin/sh", "-c", "echo ready; read line") as ends:
+        process = xp.start(*command([stays.pid, ends.pid], window=3000))
+        xp.wait_armed(process)
+        ends.tell("")
+        result = xp.finish(process)
+    assert result.code == "TARGET_EXITED" and result.exit == 3, result
     partial = result.details["partial"]
-    assert partial["status"] == "failed" and partial["window"]["duration_ns"] >= 2.5e9, partial["window"]
+    assert partial["status"] == "failed" and partial["window"]["duration_ns"] >= 3e9, partial["window"]
     assert [entry["status"] for entry in partial["processes"]] == ["completed", "failed"], partial["processes"]
     assert issue(partial, "process_ended")["details"]["pids"] == [ends.pid]
     left = row(partial, stays.pid)
@@ -149,11 +154,11 @@ def test_one_that_ends_in_the_window():
 
 def test_ends_and_births_below_a_tree():
     """Descendants come and go: that is told, and the result is whole."""
+    xp.need_bpf()
     with loaders(3, -1) as target:
         workers = workers_of(target)
-        process = xp.start(*command([target.pid], "--tree", window=3500))
-        # The sources are armed within two seconds; both fall into the window.
-        time.sleep(2.5)
+        process = xp.start(*command([target.pid], "--tree", window=3000))
+        xp.wait_armed(process)
         target.tell("death")
         assert target.read_line() == "dead"
         target.tell("birth")
@@ -189,6 +194,48 @@ def test_thread_names_that_only_some_have():
         assert row(doc, many.pid)["summary"]["threads"]["count"] == 5
         assert row(doc, hung.pid)["summary"]["threads"] is None
         xp.fails("INVALID_EVENT_SELECTOR", *command([many.pid, hung.pid], "--threads", "name~nobody", window=300))
+
+
+def test_calls_are_told_apart():
+    """Prime numbers of calls, at the same time, by way of one program."""
+    xp.need_bpf()
+    counts = [503, 1009, 97]
+    targets = [xp.Target("calls", "getppid", n) for n in counts]
+    try:
+        process = xp.start(*command([target.pid for target in targets], window=2500))
+        xp.wait_armed(process)
+        for target in targets:
+            target.tell("")
+        for target in targets:
+            assert target.read_line() == "done"
+        doc = xp.finish(process).doc
+    finally:
+        for target in targets:
+            target.stop()
+    for target, n in zip(targets, counts):
+        path = next(source["artifact"]["path"] for source in row(doc, target.pid)["sources"] if source["name"] == "syscalls")
+        value = json.loads(pathlib.Path(path).read_text())
+        groups = {group["syscall_name"]: group["count"] for group in value["inventory"]["groups"]}
+        assert groups["getppid"] == n, groups
+        assert value["target"]["pid"] == target.pid and value["collection"]["dropped_aggregates"] == 0, value["collection"]
+
+
+def test_python_frames_of_each():
+    """Two interpreters of one version and one process without: each sample has the frames of its own process."""
+    xp.need_bpf()
+    program = "import time\ndef %s():\n    while True:\n        sum(range(500))\nprint('ready', flush=True)\n%s()\n"
+    with xp.Target(PYTHON, "-c", program % ("north", "north")) as north, xp.Target(PYTHON, "-c", program % ("south", "south")) as south, \
+            xp.Target("load", "spin") as other:
+        doc = triage([north.pid, south.pid, other.pid], window=2000)
+    for target, mine, others in ((north, "north", "south"), (south, "south", "north")):
+        summary = row(doc, target.pid)["summary"]["cpu_samples"]
+        if not summary["observed"]:
+            continue
+        path = next(source["artifact"]["path"] for source in row(doc, target.pid)["sources"] if source["name"] == "cpu_samples")
+        text = pathlib.Path(path).read_text()
+        assert summary["python_status"] == "active" and f'"{mine}"' in text and f'"{others}"' not in text, text[:2000]
+        assert 0.7 < summary["coverage"] < 1.3, summary
+    assert row(doc, other.pid)["summary"]["cpu_samples"]["python_status"] == "not_detected", row(doc, other.pid)["summary"]
 
 
 def seconds_beside(pids):
