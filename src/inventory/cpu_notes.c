@@ -69,9 +69,10 @@ static void doubtful(struct xp_issues *issues, const char *code, uint64_t n, uin
 			     (unsigned long long)n, (unsigned long long)observed, what);
 }
 
-static bool python_unresolved(const struct xp_cpu_samples *value)
+/* A program that took the place of Python's has no Python frames, and target_exec says so. */
+static bool python_unresolved(const struct xp_cpu_facts *facts, const struct xp_cpu_samples *value)
 {
-	return value->symbolization.python_status == XP_PYTHON_ACTIVE && value->collection.observed_samples &&
+	return !facts->window->exec_seen && value->symbolization.python_status == XP_PYTHON_ACTIVE && value->collection.observed_samples &&
 	       !value->symbolization.resolved_python_frames;
 }
 
@@ -84,7 +85,7 @@ static void stack_issues(const struct xp_cpu_facts *facts, const struct xp_cpu_s
 			     "time in the kernel is not among the samples: %s", facts->no_kernel);
 	doubtful(issues, "truncated_stacks", c->truncated_stacks, c->observed_samples, "go on beyond what was kept of them");
 	doubtful(issues, "unwind_failures", c->unwind_failed, c->observed_samples, "could not be followed to their end");
-	if (python_unresolved(value))
+	if (python_unresolved(facts, value))
 		xp_issue_add(issues, "python_unresolved", XP_CAUTION, NULL,
 			     "the process runs Python %s, but no sample has a Python frame%s%s", value->symbolization.python_version,
 			     facts->no_python ? ": " : "", facts->no_python ? facts->no_python : "");
@@ -92,7 +93,7 @@ static void stack_issues(const struct xp_cpu_facts *facts, const struct xp_cpu_s
 
 static void python_warnings(const struct xp_cpu_facts *facts, const struct xp_cpu_samples *value, struct xp_warnings *warnings)
 {
-	if (python_unresolved(value))
+	if (python_unresolved(facts, value))
 		xp_warn(warnings, "PYTHON_FRAMES_UNRESOLVED", NULL, "%s",
 			facts->no_python ? facts->no_python : "Python is there and can be read, yet no sample has a Python frame");
 	if (value->symbolization.python_status != XP_PYTHON_UNSUPPORTED || value->symbolization.python_source == XP_PYTHON_FROM_PERF_MAP)

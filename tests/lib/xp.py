@@ -367,6 +367,23 @@ class Target:
         self.stop()
 
 
+def links_of(pid):
+    """BPF links that a process holds: its probes are attached."""
+    count = 0
+    for entry in pathlib.Path(f"/proc/{pid}/fdinfo").glob("*"):
+        with contextlib.suppress(OSError):
+            count += "link_type:" in entry.read_text()
+    return count
+
+
+def wait_for_links(run, seconds=30):
+    """Until an xprobe that was started has attached something."""
+    end = time.monotonic() + seconds
+    while not links_of(run.pid) and run.poll() is None:
+        assert time.monotonic() < end, f"nothing attached in {seconds} s"
+        time.sleep(0.02)
+
+
 def sleeper(seconds=60):
     """A target that does nothing."""
     return Target(shutil.which("sleep"), seconds, ready=None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fault: names with ')' shifted the fields of stat, names cut inside a letter lost a process, an inherited number was trusted."""
 import ctypes
+import json
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,11 @@ def set_name(name):
     ctypes.CDLL(None).prctl(15, name, 0, 0, 0)  # PR_SET_NAME
 
 
+def spin():
+    while True:
+        sum(range(1000))
+
+
 def play(what):
     """What the targets of this file do; run as `python3 identity.py --play WHAT`."""
     if what == "hostile":
@@ -26,7 +32,7 @@ def play(what):
         # The kernel keeps 15 bytes: twelve letters, one letter of two bytes, and half of the next.
         name = "abcdefghijkl\u00e9\u00e9".encode()
         named = threading.Event()
-        threading.Thread(target=lambda: (set_name(name), named.set(), time.sleep(60)), daemon=True).start()
+        threading.Thread(target=lambda: (set_name(name), named.set(), spin()), daemon=True).start()
         named.wait()
     print("ready", flush=True)
     time.sleep(60)
@@ -72,6 +78,15 @@ def test_name_cut_inside_a_letter():
         names = {path.read_bytes().rstrip(b"\n") for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/comm")}
         assert any(name.endswith(b"\xc3") for name in names), names
         assert xp.ok("inspect", "--pid", process.pid)["threads"] == 2
+        need_measure()
+        xp.need_bpf()
+        doc = xp.ok("measure", "--pid", process.pid, "--triage", "--duration-ms", 500, "--max-cost", 0, "--json")
+        samples = xp.ok("measure", "--pid", process.pid, "--cpu-sample", "--duration-ms", 500, "--max-cost", 0, "--json")
+    told = "abcdefghijkl\u00e9\ufffd"
+    threads = json.loads(pathlib.Path(next(source for source in doc["sources"] if source["name"] == "threads")["artifact"]["path"]).read_text("utf-8"))
+    assert told in [thread["name"] for thread in threads["threads"]], threads["threads"]
+    assert told in [entry["name"] for entry in doc["summary"]["threads"]["top"]], doc["summary"]["threads"]
+    assert [entry["name_pattern"] for entry in samples["threads"]][:1] == [told], samples["threads"]
 
 
 def test_zombie_and_missing():

@@ -107,6 +107,43 @@ def test_threads_that_come_and_go():
     assert abs(total([reader]) + total(late) - window) < 0.05 * window, (total([reader]), total(late), window)
 
 
+CHANGES = """
+import os, sys, threading, time
+def change():
+    sys.stdin.readline()
+    os.execv(sys.argv[1], [sys.argv[1], "hung"])
+threading.Thread(target=change).start()
+print("ready", flush=True)
+while True:
+    time.sleep(0.02)
+"""
+
+
+def test_another_program_in_the_window():
+    """An exec by a thread that is not the first: every other thread ends, and it goes on under the first one's number."""
+    with xp.Target("/usr/bin/python3", "-c", CHANGES, xp.TARGETS / "waits") as target:
+        run = xp.start("measure", "--pid", target.pid, "--cpu-sample", "--off-cpu", "--duration-ms", 3000, "--max-cost", 0, "--evidence", "full",
+                       "--json")
+        xp.wait_for_links(run)
+        time.sleep(0.8)
+        target.tell("")
+        doc = xp.finish(run).doc
+    assert doc["status"] == "completed" and "target_exec" in [issue["code"] for issue in doc["quality"]["issues"]], doc["quality"]
+    window, groups = doc["collection"]["window_ns"], doc["off_cpu"]["groups"]
+    for group in groups:
+        group["names"] = [frame["symbol"] for frame in group["frames"]]
+    before = [group for group in groups if group["thread_name_pattern"].startswith("python") and group["reason"] == "sleep"]
+    assert sum(group["count"] for group in before) > 0 and all(group["open_at_end"] == 0 for group in before), before
+    assert not any((frame["module_path"] or "").endswith("/waits") for group in before for frame in group["frames"]), before
+    hung, = [group for group in groups if "hang_here" in group["names"]]
+    assert hung["count"] == hung["open_at_end"] == 7, hung
+    first = [group for group in groups if group["thread_name_pattern"] == "waits" and "main" in group["names"]]
+    assert sum(group["open_at_end"] for group in first) == 1, groups
+    # The first thread's number: naps of the one program, the pause of the other.
+    assert total(before) + total(first) <= 1.001 * window and total(hung and [hung]) <= 7 * window, (total(before), total(first), window)
+    assert max(group["max_ns"] for group in groups) <= window, groups
+
+
 def test_short_blocks_are_counts():
     """Below the bound there is no stack, and nothing is lost but that."""
     code = "import time\nwhile True: time.sleep(0.0002)\n"

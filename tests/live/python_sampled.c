@@ -8,7 +8,7 @@
 #include "inventory/stack_merge.h"
 #include "pythons.h"
 
-enum { SAMPLES = 503, HZ = 499, GIVE_UP_MS = 20000, FRAMES_MAX = 512 };
+enum { SAMPLES = 503, HZ = 997, GIVE_UP_MS = 20000, FRAMES_MAX = 512 };
 
 struct seen {
 	struct xp_python *python;

@@ -10,7 +10,7 @@
 #define SCRIPT XP_SOURCE_DIR "/tests/targets/two_families.py"
 #define SECONDS "60"
 
-enum { FAMILY = 30, SAMPLES = 1009, WINDOW_MS = 20000, HZ = 499 };
+enum { FAMILY = 30, SAMPLES = 1009, WINDOW_MS = 20000, HZ = 1999 };
 
 struct program {
 	struct python python;
