@@ -13,10 +13,13 @@ build: ## build/xprobe
 	cmake --preset dev >/dev/null
 	cmake --build build
 
-demo: setup build ## profile a bundled slow server, step by step
+setup-build:
+	packaging/setup.sh build
+
+demo: setup-build build ## installs what the build needs, builds, and profiles bundled slow programs, step by step
 	demo/run.sh
 
-test: build ## every test: unit, contract, live (root), gpu; ends with one line that counts
+test: setup build ## every test: unit, contract, live (root), gpu; ends with one line that counts
 	tests/run.py build
 
 test-gpu: build ## the tests that need an NVIDIA GPU (skipped with the reason elsewhere)
@@ -51,4 +54,4 @@ format: ## let clang-format lay out every C file
 clean: ## remove every build folder
 	rm -rf build build-asan build-fuzz build-release dist
 
-.PHONY: help setup build demo test test-gpu lint asan fuzz bench dist release-check generate format clean
+.PHONY: help setup setup-build build demo test test-gpu lint asan fuzz bench dist release-check generate format clean

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs, by package name, what building and testing xprobe needs: Debian and Ubuntu (apt), Fedora (dnf).
-# In: nothing. Out: one line a step; nothing to do is one line. Asks for nothing. Exit 1 names what is still missing.
+# In: `build`, for what building and the demo need alone, or nothing. Out: one line a step; nothing to do is one line. Asks for nothing. Exit 1
+# names what is still missing.
 set -uo pipefail
 
 # What is looked for | apt package | dnf package | what it is for. "need" must be there, "want" makes a test or benchmark skip.
@@ -50,6 +51,7 @@ needs() {
 	want|cmd:zsh|zsh|zsh|tests of completions
 	want|cmd:fish|fish|fish|tests of completions
 	want|cmd:mandoc|mandoc|mandoc|test of the manual page
+	want|py:pip|python3-pip|python3-pip|what tests take from PyPI
 	want|py:wheel|python3-wheel|python3-wheel|make dist
 	want|cmd:bpftrace|bpftrace|bpftrace|make bench
 	want|perf:|PERF|perf|make bench
@@ -130,12 +132,19 @@ manager=none
 command -v apt-get >/dev/null && manager=apt
 [ $manager = none ] && command -v dnf >/dev/null && manager=dnf
 
-"$(dirname "$0")"/cupti12.sh
-"$(dirname "$0")"/mcp_client.sh
-"$(dirname "$0")"/nvtx.sh
-look '*'
+case ${1:-} in
+build) levels=need ;;
+'') levels='*' ;;
+*) echo "usage: setup.sh [build]" >&2; exit 2 ;;
+esac
+# What tests take from PyPI, into .cache/; each is silent when it is there.
+from_pypi() {
+	[ "$levels" = need ] || for script in cupti12 mcp_client nvtx; do "$(dirname "$0")/$script.sh"; done
+}
+look "$levels"
 if [ ${#missing[@]} -eq 0 ]; then
-	echo "setup: everything that build and tests need is here"
+	from_pypi
+	echo "setup: everything that $([ "$levels" = need ] && echo the build needs || echo build and tests need) is here"
 	exit 0
 fi
 if [ $manager = none ]; then
@@ -177,11 +186,13 @@ install_round() {
 }
 look need
 install_round
-look want
-install_round
-
-look want
-if [ ${#missing[@]} -gt 0 ]; then
+if [ "$levels" != need ]; then
+	look want
+	install_round
+	from_pypi
+	look want
+fi
+if [ "$levels" != need ] && [ ${#missing[@]} -gt 0 ]; then
 	echo "setup: not available here; tests that want them will say SKIP:"
 	describe
 fi
