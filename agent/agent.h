@@ -8,6 +8,7 @@
 
 #include "agent/gate_state.h"
 #include "agent/nvtx_state.h"
+#include "agent/objects.h"
 #include "agent/residual.h"
 #include "agent/state.h"
 
@@ -38,8 +39,7 @@ struct agent {
 	int32_t stream_captures; /* shared: streams being captured */
 
 	/* Of the agent's thread: */
-	bool exact, any_api;
-	bool any_nvtx;
+	bool exact, any_api, any_nvtx;
 	bool forced;	     /* parsing what a forced flush brought */
 	struct shard before; /* counts when the capture began */
 	uint64_t captured_launches;
@@ -55,6 +55,7 @@ struct agent {
 	struct quarantine quarantine;
 	struct gate gate;
 	struct nvtx nvtx;
+	struct objects objects;
 	struct xp_agent_request request; /* a copy: the tool may write the shared one at any time */
 	uint32_t *group_index, group_mask, groups;
 	size_t group_index_bytes;

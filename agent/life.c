@@ -180,7 +180,7 @@ static void fill_identity(void)
 	identity->control_size = sizeof(*xp_agent.control);
 	identity->owner_pid = xp_agent.pid;
 	identity->owner_start_time = read_start_time();
-	dl_iterate_phdr(note_build_id, identity);
+	xp_agent_objects(note_build_id, identity);
 	/* The magic comes last: with it the rest is whole. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(identity->magic, XP_AGENT_MAGIC, sizeof(identity->magic));
@@ -290,6 +290,7 @@ static void *run(void *arg)
 		xp_agent.tid_offset = 0;
 	xp_agent.thread = pthread_self();
 	xp_agent.control->identity.agent_tid = (uint32_t)syscall(SYS_gettid);
+	xp_agent_objects_guard();
 	fill_identity();
 	while (!__atomic_load_n(&xp_agent.exiting, __ATOMIC_ACQUIRE)) {
 		uint32_t sequence = __atomic_load_n(&xp_agent.control->word.sequence, __ATOMIC_ACQUIRE);

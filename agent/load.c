@@ -110,7 +110,7 @@ int xp_agent_load(void)
 
 	memcpy(wanted, xp_agent.request.cupti_path, sizeof(wanted));
 	wanted[sizeof(wanted) - 1] = '\0';
-	dl_iterate_phdr(look_at, &found);
+	xp_agent_objects(look_at, &found);
 	status = check_driver(&found);
 	if (status || xp_agent.cupti_loaded)
 		return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From places that look like globals of an NVTX header to copies that are: inside a loaded object, of exactly the known shape, and
- * nobody's. Everything is touched inside dl_iterate_phdr, whose lock keeps objects from being unmapped meanwhile. In: the tool's sites.
- * Out: hooks and what became of the sites.
+ * nobody's. Everything is touched inside xp_agent_objects, where the loader's lock keeps objects from being unmapped meanwhile. In: the
+ * tool's sites. Out: hooks and what became of the sites.
  */
 #include "agent/nvtx.h"
 
@@ -169,7 +169,7 @@ void xp_agent_nvtx_walk(void)
 	walk.n_sites = __atomic_load_n(&sites->n_sites, __ATOMIC_ACQUIRE);
 	if (walk.n_sites > XP_AGENT_SITES)
 		walk.n_sites = XP_AGENT_SITES;
-	dl_iterate_phdr(look_through, &walk);
+	xp_agent_objects(look_through, &walk);
 	told->fresh = walk.fresh;
 	told->foreign = walk.foreign;
 	told->maths = walk.maths;
@@ -199,5 +199,5 @@ static int restore_in(struct dl_phdr_info *info, size_t size, void *arg)
 
 void xp_agent_nvtx_restore(void)
 {
-	dl_iterate_phdr(restore_in, NULL);
+	xp_agent_objects(restore_in, NULL);
 }

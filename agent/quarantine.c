@@ -102,7 +102,7 @@ bool xp_agent_quarantine_find(void *symbol_in_library)
 	struct tables tables;
 	void **entry;
 
-	if (!dl_iterate_phdr(find_object, &object) || !object.dynamic)
+	if (!xp_agent_objects(find_object, &object) || !object.dynamic)
 		return false;
 	tables = read_tables(&object);
 	if (!tables.symbols || !tables.names)
@@ -165,7 +165,7 @@ void xp_agent_unsubscribe(void)
 	struct page_query query = { .address = (uintptr_t)quarantine->entry };
 	void *before = *quarantine->entry;
 
-	dl_iterate_phdr(in_relro, &query);
+	xp_agent_objects(in_relro, &query);
 	if (!set_entry((void *)keep, false))
 		return; /* still subscribed: harmless to the program, and the next arm says so */
 	XP_AGENT_CALL(unsubscribe(xp_agent.subscriber));
