@@ -72,7 +72,8 @@ bool xp_agent_nvtx_hook(struct nvtx_globals *globals)
 
 /*
  * The header's own functions go back only into a copy that is still FRESH: in a COMPLETE one they would call themselves for ever. Slots
- * that something else has changed meanwhile are left to it.
+ * that something else has changed meanwhile are left to it. Its library may have been unloaded and another one lie there now, in pages that
+ * are read-only, where even an exchange that fails would end the program: so a slot is read first.
  */
 void xp_agent_nvtx_unhook(struct nvtx_copy *copy)
 {
@@ -81,7 +82,7 @@ void xp_agent_nvtx_unhook(struct nvtx_copy *copy)
 	for (unsigned i = 0; i < NVTX_SLOTS; i++) {
 		void *hook = xp_agent_nvtx_hooks[i] ? xp_agent_nvtx_hooks[i] : (void *)xp_agent_nvtx_nothing;
 
-		if (copy->ours >> i & 1)
+		if (copy->ours >> i & 1 && __atomic_load_n(&copy->at->slots[i], __ATOMIC_ACQUIRE) == hook)
 			__atomic_compare_exchange_n(&copy->at->slots[i], &hook, fresh ? copy->before[i] : NULL, false, __ATOMIC_SEQ_CST,
 						    __ATOMIC_SEQ_CST);
 	}
