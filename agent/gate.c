@@ -94,24 +94,39 @@ static struct gate_thread *my_line(uint64_t generation)
 	return NULL;
 }
 
-/* A thread says "inside" before it looks whether the gate is closed, the stop closes before it looks who is inside: one sees the other. */
+static bool is_closed(void)
+{
+	return __atomic_load_n(&xp_agent.gate.closed, __ATOMIC_SEQ_CST);
+}
+
+/* False: the session is over. */
+static bool wait_open(uint64_t generation)
+{
+	syscall(SYS_futex, &xp_agent.gate.closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	return __atomic_load_n(&xp_agent.view.generation, __ATOMIC_ACQUIRE) == generation;
+}
+
+/*
+ * A thread says "inside" before it looks whether the gate is closed, the stop closes before it looks who is inside: one sees the other. A
+ * thread without a line has said so by `overflow`, with which no stop switches off: it may pass unless a stop that did not see it does.
+ */
 static bool enter(uint64_t generation)
 {
 	struct gate_thread *line = my_line(generation);
-	uint32_t depth = line ? __atomic_load_n(&line->depth, __ATOMIC_RELAXED) : 1;
+	uint32_t depth = line ? __atomic_load_n(&line->depth, __ATOMIC_RELAXED) : 0;
 
 	if (depth) {
-		if (line)
-			__atomic_store_n(&line->depth, depth + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&line->depth, depth + 1, __ATOMIC_RELAXED);
 		return true;
 	}
 	for (;;) {
-		__atomic_store_n(&line->depth, 1, __ATOMIC_SEQ_CST);
-		if (!__atomic_load_n(&xp_agent.gate.closed, __ATOMIC_SEQ_CST))
+		if (line)
+			__atomic_store_n(&line->depth, 1, __ATOMIC_SEQ_CST);
+		if (!is_closed())
 			return true;
-		__atomic_store_n(&line->depth, 0, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &xp_agent.gate.closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-		if (__atomic_load_n(&xp_agent.view.generation, __ATOMIC_ACQUIRE) != generation)
+		if (line)
+			__atomic_store_n(&line->depth, 0, __ATOMIC_SEQ_CST);
+		if (!wait_open(generation))
 			return false;
 	}
 }
