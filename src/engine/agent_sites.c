@@ -83,7 +83,10 @@ void xp_agent_sites_update(struct xp_agent_link *link, struct xp_target *target)
 		sites->looked_ns += sites->last_ns;
 }
 
-/* Places in files that have gone would count as out of reach. Before ARM, when nobody reads the list. */
+/*
+ * Places in files that have gone would count as out of reach. Before ARM, when nobody reads the list. A file may come back to where it was:
+ * once a place was dropped, every file is looked through again.
+ */
 void xp_agent_sites_prune(struct xp_agent_link *link, struct xp_target *target)
 {
 	struct xp_agent_sites *sites = sites_of(link);
@@ -97,7 +100,7 @@ void xp_agent_sites_prune(struct xp_agent_link *link, struct xp_target *target)
 			sites->sites[kept++] = sites->sites[i];
 	}
 	sites->n_sites = kept;
-	if (sites->overflow)
+	if (sites->overflow || kept < n)
 		sites->n_files = 0;
 	sites->overflow = 0;
 }

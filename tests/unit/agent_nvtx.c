@@ -341,6 +341,33 @@ static void plugin_loaded_while_armed(void **state)
 	end_app(&app);
 }
 
+/* Fault: a library that had gone when a capture began, and came back to its place, was never hooked again. */
+static void a_plugin_that_comes_back(void **state)
+{
+	struct app app;
+
+	start_nvtx(&app);
+	want_ranges(&app, XP_AGENT_MATCH_EXACT, "step");
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned index = (unsigned)tell(&app, "load " NVTX "plugin13.so");
+
+		arm_ranges(&app);
+		tell(&app, "push %u 31 step", index);
+		/* Hooked, it goes in the middle of the first capture. */
+		if (!i)
+			assert_int_equal(tell(&app, "unload %u", index), 0);
+		stop(&app);
+		assert_ranges(&app, 31);
+		if (i)
+			assert_int_equal(tell(&app, "unload %u", index), 0);
+		arm_ranges(&app);
+		tell(&app, "push app 7 step");
+		stop(&app);
+		assert_ranges(&app, 7);
+	}
+	end_app(&app);
+}
+
 static void threads_and_children(void **state)
 {
 	struct app app;
@@ -449,6 +476,7 @@ int main(void)
 		cmocka_unit_test(domains_nest_by_themselves),
 		cmocka_unit_test(another_tools_copy),
 		cmocka_unit_test(plugin_loaded_while_armed),
+		cmocka_unit_test(a_plugin_that_comes_back),
 		cmocka_unit_test(threads_and_children),
 		cmocka_unit_test(on_and_off_under_load),
 		cmocka_unit_test(a_copy_toggled_under_load),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with NVTX ranges: it obeys one line of standard input after the other and answers each with a number. Commands:
- *   agent PATH              load the agent and start it            load PATH   a plugin; answers its index
+ *   agent PATH              load the agent and start it            load PATH   a plugin; answers its index    unload PLUGIN
  *   push PLUGIN N TEXT      N times push and pop                   mark PLUGIN N
  *   hash PLUGIN   state PLUGIN   take PLUGIN   taken PLUGIN         PLUGIN app: the program's own copy
  *   nest DEPTH N TEXT       N times DEPTH pushes, then the pops    open N TEXT / close N: pushes alone, pops alone
@@ -28,6 +28,7 @@
 #include "plugin.c"
 
 static const struct plugin *plugins[64];
+static void *libraries[64];
 static unsigned n_plugins;
 static nvtxDomainHandle_t domains[64];
 static nvtxStringHandle_t strings[64];
@@ -297,6 +298,7 @@ static unsigned long long load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
+	libraries[n_plugins] = library;
 	plugins[n_plugins] = library ? dlsym(library, "plugin") : NULL;
 	return plugins[n_plugins] ? n_plugins++ : 99;
 }
@@ -392,6 +394,8 @@ static unsigned long long obey(const char *verb, char a[3][512])
 		return toggle(a[0], strtoull(a[1], NULL, 10));
 	if (!strcmp(verb, "load"))
 		return load(a[0]);
+	if (!strcmp(verb, "unload"))
+		return (unsigned long long)dlclose(libraries[n % 64]);
 	if (!strcmp(verb, "process"))
 		return process_ranges(n, a[1]);
 	if (!strcmp(verb, "timed"))
