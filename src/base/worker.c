@@ -187,6 +187,8 @@ static ssize_t receive(struct xp_worker *worker)
 
 	if (worker->have >= sizeof(size))
 		memcpy(&size, worker->buf, sizeof(size));
+	if (size > worker->reply_size)
+		return -EPROTO; /* as before: nothing that follows can be told apart */
 	ssize_t n = recv(worker->fd, worker->buf + worker->have, sizeof(size) + size - worker->have, MSG_DONTWAIT);
 	if (!n)
 		return -ECHILD;

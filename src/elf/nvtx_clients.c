@@ -87,9 +87,11 @@ int xp_nvtx_clients_read(struct xp_target *target, struct xp_nvtx_clients *ret_c
 	for (size_t i = 0; i < places->n; i++) {
 		struct iovec local = { word, sizeof(word) }, remote = { (void *)(uintptr_t)places->at[i], sizeof(word) };
 
-		if (process_vm_readv((pid_t)xp_target_pid(target), &local, 1, &remote, 1, 0) == sizeof(word))
+		ssize_t len = process_vm_readv((pid_t)xp_target_pid(target), &local, 1, &remote, 1, 0);
+
+		if (len == sizeof(word))
 			judge(xp_target_maps(target), word, places->at[i], &clients);
-		else if (errno == EPERM)
+		else if (len < 0 && errno == EPERM)
 			return xp_fail_sys(reterr, errno, "process_vm_readv", "memory of process %u", xp_target_pid(target));
 	}
 	*ret_clients = clients;

@@ -28,6 +28,16 @@ struct xp_nvml {
 	struct reply reply; /* the last one */
 };
 
+static size_t list_bytes(const struct xp_nvml_list *list)
+{
+	return offsetof(struct xp_nvml_list, processes) + (size_t)list->n_processes * sizeof(list->processes[0]);
+}
+
+static size_t reading_bytes(const struct xp_nvml_readings *readings)
+{
+	return offsetof(struct xp_nvml_readings, at) + (size_t)readings->n * sizeof(readings->at[0]);
+}
+
 /* ---- in the child ---- */
 
 static void *begin(void)
@@ -38,16 +48,13 @@ static void *begin(void)
 /* Processes that are not there need not travel. */
 static size_t answer_list(struct xp_nvml_driver *driver, struct reply *reply)
 {
-	size_t len = offsetof(struct xp_nvml_list, processes);
-
 	if (!driver->listed)
 		xp_nvml_list_devices(driver);
 	if (driver->fault.kind)
 		return 0;
 	xp_nvml_list_processes(driver);
-	len += driver->list.n_processes * sizeof(driver->list.processes[0]);
-	memcpy(&reply->what.list, &driver->list, len);
-	return len;
+	memcpy(&reply->what.list, &driver->list, list_bytes(&driver->list));
+	return list_bytes(&driver->list);
 }
 
 static size_t answer_reading(struct xp_nvml_driver *driver, uint64_t devices, bool full, struct reply *reply)
@@ -61,7 +68,7 @@ static size_t answer_reading(struct xp_nvml_driver *driver, uint64_t devices, bo
 		else
 			readings->at[i] = (struct xp_nvml_reading){ 0 };
 	}
-	return offsetof(struct xp_nvml_readings, at) + readings->n * sizeof(readings->at[0]);
+	return reading_bytes(readings);
 }
 
 static ssize_t answer(void *context, const struct xp_worker_request *request, void *buf, size_t size)
@@ -142,6 +149,14 @@ static ssize_t take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_fa
 	return len;
 }
 
+/* The child runs a foreign library, which may have written over what it sends: counts that don't fit the reply are none. */
+static bool check(bool fits, const char *call, struct xp_nvml_fault *ret_fault)
+{
+	if (!fits)
+		xp_nvml_set_fault(ret_fault, XP_NVML_NONSENSE, 0, call);
+	return fits;
+}
+
 bool xp_nvml_ask_list(struct xp_nvml *nvml)
 {
 	struct xp_worker_request request = { .kind = ASK_LIST };
@@ -153,13 +168,17 @@ bool xp_nvml_take_list(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml
 {
 	struct xp_nvml_fault fault;
 
-	take(nvml, timeout_ms, &fault);
+	const struct xp_nvml_list *list = &nvml->reply.what.list;
+	ssize_t len = take(nvml, timeout_ms, &fault);
 	if (fault.kind) {
 		*ret_fault = fault;
 		return false;
 	}
-	const struct xp_nvml_list *list = &nvml->reply.what.list;
-	memcpy(ret_list, list, offsetof(struct xp_nvml_list, processes) + list->n_processes * sizeof(list->processes[0]));
+	if (!check(list->n_devices <= XP_NVML_MAX_DEVICES && list->n_processes <= XP_NVML_MAX_PROCESSES &&
+			   (size_t)len == offsetof(struct reply, what) + list_bytes(list),
+		   "the list of devices", ret_fault))
+		return false;
+	memcpy(ret_list, list, list_bytes(list));
 	return true;
 }
 
@@ -185,7 +204,10 @@ int xp_nvml_take(struct xp_nvml *nvml, unsigned timeout_ms, struct xp_nvml_readi
 		return -1;
 	}
 	const struct xp_nvml_readings *readings = &nvml->reply.what.readings;
-	memcpy(ret_readings, readings, offsetof(struct xp_nvml_readings, at) + readings->n * sizeof(readings->at[0]));
+	if (!check(readings->n <= XP_NVML_MAX_DEVICES && (size_t)len == offsetof(struct reply, what) + reading_bytes(readings),
+		   "a reading of devices", ret_fault))
+		return -1;
+	memcpy(ret_readings, readings, reading_bytes(readings));
 	return 1;
 }
 

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/worker.h"
 
-enum { BYTES = 100003, ECHO, COUNT_FILES, HANG, CRASH, GIVE_UP, NOTHING };
+enum { BYTES = 100003, ECHO, COUNT_FILES, HANG, CRASH, GIVE_UP, NOTHING, TOO_LONG };
 
 static void *begin(void)
 {
@@ -50,6 +50,8 @@ static ssize_t answer(void *context, const struct xp_worker_request *request, vo
 	case CRASH:
 		raise(SIGKILL);
 	}
+	if (request->kind == TOO_LONG)
+		return 3 * BYTES;
 	return request->kind == NOTHING ? 0 : -1;
 }
 
@@ -121,6 +123,17 @@ static void ends(void **state)
 		assert_int_equal(xp_worker_take(w, 5000, &reply, 1), -ECHILD);
 		assert_false(ask(w, ECHO, 'x'));
 	}
+}
+
+/* Fault: after a reply longer than any may be, the next call read it behind the end of the room for replies. */
+static void a_reply_that_is_too_long(void **state)
+{
+	xp_auto(xp_worker_stop) struct xp_worker *w = worker();
+	char reply;
+
+	assert_true(ask(w, TOO_LONG, 0));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(xp_worker_take(w, 5000, &reply, 1), -EPROTO);
 }
 
 static void hangs(void **state)
