@@ -27,7 +27,8 @@ static struct nvtx_thread *thread_at(uintptr_t self)
 		uintptr_t owner = __atomic_load_n(&thread->owner, __ATOMIC_RELAXED);
 
 		if (!owner && __atomic_compare_exchange_n(&thread->owner, &owner, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			/* A call that began in an earlier capture may have taken a place that was cleared since: then there is one too many. */
+			/* A call that began in an earlier capture may have taken a place that was cleared since: then there is one too
+			 * many. */
 			uint32_t n = __atomic_fetch_add(&xp_agent.nvtx.n_used, 1, __ATOMIC_RELAXED);
 
 			if (n < NVTX_THREADS)

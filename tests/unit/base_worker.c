@@ -155,7 +155,7 @@ static void hangs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(replies_in_order), cmocka_unit_test(holds_none_of_our_files),
-					    cmocka_unit_test(ends), cmocka_unit_test(hangs) };
+					    cmocka_unit_test(ends), cmocka_unit_test(a_reply_that_is_too_long), cmocka_unit_test(hangs) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
