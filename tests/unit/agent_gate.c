@@ -15,6 +15,27 @@ static void start_version(struct app *app, unsigned version)
 	connect_agent(app);
 }
 
+/* Returns once the program's first thread, which obeys commands, sleeps inside the call that it was told to make. */
+static void wait_inside(const struct app *app)
+{
+	enum { CLOCK_NANOSLEEP = 230 };
+	int number = -1;
+
+	for (unsigned i = 0; i < 10000 && number != CLOCK_NANOSLEEP; i++) {
+		char path[64];
+		FILE *file;
+
+		usleep(1000);
+		snprintf(path, sizeof(path), "/proc/%d/syscall", app->pid);
+		file = fopen(path, "r");
+		if (!file || fscanf(file, "%d", &number) != 1)
+			number = -1;
+		if (file)
+			fclose(file);
+	}
+	assert_int_equal(number, CLOCK_NANOSLEEP);
+}
+
 /* A tool that does nothing but live. */
 static void live(struct app *app, unsigned ms)
 {
@@ -99,7 +120,7 @@ static void a_short_capture_waits_for_its_gate(void **state)
 	start_version(&app, 28);
 	want_kernels(&app);
 	begin(&app, "full 600");
-	usleep(50000);
+	wait_inside(&app);
 	from_ns = now_ns();
 	arm(&app);
 	stop(&app);
@@ -185,7 +206,7 @@ static void leave_on(struct app *apps, unsigned n)
 			live(&apps[i], i ? 0 : 10), drain(&apps[i]);
 	for (unsigned i = 0; i < n; i++) {
 		begin(&apps[i], "full 2500");
-		usleep(20000);
+		wait_inside(&apps[i]);
 		xp_agent_link_send(apps[i].link, XP_AGENT_STOP, NULL);
 	}
 	for (unsigned i = 0; i < n; i++) {
