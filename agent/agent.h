@@ -11,6 +11,7 @@
 #include "agent/objects.h"
 #include "agent/residual.h"
 #include "agent/state.h"
+#include "agent/tsc.h"
 
 struct agent {
 	uint64_t *live; /* shared: AGENT_LIVE; the kernel wipes the page in forked children */
@@ -49,6 +50,7 @@ struct agent {
 	uint64_t lease_seen, lease_ns;
 	uint32_t kinds[3], n_kinds;
 	struct clock clock;
+	struct tsc tsc; /* partly shared */
 	struct residual residual;
 	struct names names;
 	struct buffers buffers;

@@ -139,6 +139,8 @@ static void reset_counts(void)
 	memset(&xp_agent.control->counters, 0, sizeof(xp_agent.control->counters));
 	xp_agent_shards_begin();
 	memset(&xp_agent.clock, 0, sizeof(xp_agent.clock));
+	xp_agent_tsc_begin(&xp_agent.tsc, xp_agent_tsc_possible());
+	xp_agent.control->clock_error_ns = 0;
 	xp_agent.view.no_launches = false;
 	xp_agent.forced = false;
 	xp_agent.stream_captures = 0;

@@ -12,7 +12,7 @@
 
 #include "src/event/api_name.h"
 
-enum { STATE_BITS = 8, GENERATION_BITS = 24 };
+enum { STATE_BITS = 8, GENERATION_BITS = 24, LAUNCHES_AHEAD = 8 };
 /* In a call's cell: an entry time, no mark; taken behind the stop mark. */
 #define TIMED (1ull << 63)
 #define TIMED_AFTER (1ull << 62)
@@ -78,6 +78,7 @@ static void launch_enter(const struct capture_view *view, struct shard *shard, u
 		key |= LAUNCH_CAPTURED;
 	__atomic_store_n(&launch->entry_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&launch->key, key, __ATOMIC_RELEASE);
+	xp_agent_fetch(slot_of(data->correlation_id + LAUNCHES_AHEAD));
 	if (!inside)
 		return;
 	xp_agent_count(shard, want & WANT_GRAPH ? &shard->graph_launches : &shard->api_launches);
@@ -138,19 +139,22 @@ static void put_record(const struct capture_view *view, struct shard *shard, uin
 static void on_entry(const struct capture_view *view, struct shard *shard, uint16_t want, uint64_t mark, uint32_t domain, uint32_t cbid,
 		     const struct cupti_callback_data *data)
 {
-	uint64_t now_ns = xp_agent_now();
+	uint64_t now_ns = xp_agent_thread_now(shard);
 	bool inside = xp_agent_in_window(now_ns), stopping = __atomic_load_n(&view->no_launches, __ATOMIC_RELAXED);
 
 	*data->correlation_data = inside ? mark : 0;
 	if ((want & (WANT_LAUNCH | WANT_GRAPH)) == WANT_LAUNCH && !inside && (stopping || __atomic_load_n(&view->timing, __ATOMIC_RELAXED)))
-		*data->correlation_data = now_ns | TIMED | (stopping ? TIMED_AFTER : 0);
+		*data->correlation_data = xp_agent_now() | TIMED | (stopping ? TIMED_AFTER : 0);
 	if (want & WANT_LAUNCH && !stopping)
 		launch_enter(view, shard, want, data, now_ns, inside);
 	if (inside && want & WANT_ENTRY)
 		put_record(view, shard, XP_CAPTURE_API_ENTRY, domain, cbid, data, now_ns);
 }
 
-/* Both ends lie on the same side of a capture of activities: a call that spans an edge tells nothing. */
+/*
+ * Both ends lie on the same side of a capture of activities: a call that spans an edge tells nothing. Both sides have the kernel's clock,
+ * whose price is in what they are compared by.
+ */
 static void note_time(const struct capture_view *view, uint64_t cell)
 {
 	bool after = cell & TIMED_AFTER;
@@ -163,7 +167,7 @@ static void note_time(const struct capture_view *view, uint64_t cell)
 static void on_exit_of(const struct capture_view *view, struct shard *shard, uint16_t want, uint64_t mark, uint32_t domain, uint32_t cbid,
 		       const struct cupti_callback_data *data)
 {
-	uint64_t now_ns = want & WANT_EXIT ? xp_agent_now() : 0;
+	uint64_t now_ns = want & WANT_EXIT ? xp_agent_thread_now(shard) : 0;
 
 	if (want & (WANT_INSTANTIATE | WANT_CAPTURE_BEGIN | WANT_CAPTURE_END))
 		xp_agent_note_graph(want, data);

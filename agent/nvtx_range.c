@@ -4,6 +4,7 @@
  * thread-local storage (its first use in a thread allocates). In: messages of nvtx_hooks.c. Out: ring records, counters.
  */
 #include "agent/nvtx.h"
+#include "agent/ring.h"
 #include "agent/shard.h"
 #include "agent/work.h"
 
@@ -101,44 +102,47 @@ static uint8_t bits_of(const struct nvtx_message *message)
 	return bits;
 }
 
-static void count_late_exit(void)
+static uint32_t name_of_domain(uint32_t domain)
 {
-	struct shard *shard = xp_agent_shard();
+	const struct nvtx *nvtx = &xp_agent.nvtx;
+	const struct xp_agent_nvtx_text *text = &nvtx->domains.at[domain - 1];
+	const struct nvtx_message name = { .text = text->text, .length = text->length, .complete = text->ready == 1 };
 
-	xp_agent_count(shard, &shard->late_exits);
+	return xp_agent_nvtx_text(&nvtx->names, &name);
 }
 
-static void put_record(const struct nvtx_frame *frame, uint32_t kind, uint8_t bits, uint64_t now_ns, uint64_t id, uint32_t range_kind,
-		       uint32_t tid, uint32_t start_tid)
+/* Written where it stays: building it elsewhere and copying it costs as much again. */
+static void put_record(struct shard *shard, const struct nvtx_frame *frame, uint32_t kind, uint8_t bits, uint64_t now_ns, uint64_t id,
+		       uint32_t range_kind, uint32_t tid, uint32_t start_tid)
 {
-	const struct nvtx_texts *domains = &xp_agent.nvtx.domains;
-	struct shard *shard = xp_agent_shard();
-	struct xp_agent_slot slot = {
-		.event = {
-			.t_ns = now_ns,
-			.kind = kind,
-			.pid = xp_agent.pid,
-			.tid = tid,
-			.device = XP_CAPTURE_UNKNOWN_ID,
-			.context = XP_CAPTURE_UNKNOWN_ID,
-			.stream = XP_CAPTURE_UNKNOWN_ID,
-			.correlation = XP_CAPTURE_UNKNOWN_ID,
-			.grid = { (uint32_t)id, (uint32_t)(id >> 32), range_kind },
-			.block = { start_tid, frame->complete },
-			.runtime_correlation = XP_CAPTURE_UNKNOWN_ID,
-		},
-		.name = frame->name,
-		.src_memory = bits,
-	};
+	uint32_t domain = frame->domain && frame->domain <= NVTX_DOMAINS ? name_of_domain(frame->domain) : 0;
+	uint64_t position;
+	struct xp_agent_slot *slot = xp_agent_ring_reserve(&position);
 
-	if (frame->domain && frame->domain <= NVTX_DOMAINS) {
-		const struct xp_agent_nvtx_text *text = &domains->at[frame->domain - 1];
-		const struct nvtx_message name = { .text = text->text, .length = text->length, .complete = text->ready == 1 };
-
-		slot.graph = xp_agent_nvtx_text(&xp_agent.nvtx.names, &name);
-	}
-	if (!xp_agent_ring_put(&slot))
+	if (!slot) {
 		xp_agent_count(shard, &shard->dropped);
+		return;
+	}
+	slot->event = (struct xp_capture_event){
+		.t_ns = now_ns,
+		.kind = kind,
+		.pid = xp_agent.pid,
+		.tid = tid,
+		.device = XP_CAPTURE_UNKNOWN_ID,
+		.context = XP_CAPTURE_UNKNOWN_ID,
+		.stream = XP_CAPTURE_UNKNOWN_ID,
+		.correlation = XP_CAPTURE_UNKNOWN_ID,
+		.grid = { (uint32_t)id, (uint32_t)(id >> 32), range_kind },
+		.block = { start_tid, frame->complete },
+		.runtime_correlation = XP_CAPTURE_UNKNOWN_ID,
+	};
+	slot->name = frame->name;
+	slot->flags = 0;
+	slot->graph = domain;
+	slot->src_memory = bits;
+	slot->dst_memory = 0;
+	slot->graph_node = 0;
+	xp_agent_ring_commit(slot, position);
 }
 
 /* A frame for a range that begins; its record, when the window is open and a filter wants it. */
@@ -146,6 +150,7 @@ static void begin(struct nvtx_frame *frame, uint32_t domain, const struct nvtx_m
 		  uint32_t range_kind)
 {
 	const struct nvtx *nvtx = &xp_agent.nvtx;
+	struct shard *shard;
 	uint64_t now_ns;
 
 	frame->bits = bits_of(message);
@@ -158,26 +163,29 @@ static void begin(struct nvtx_frame *frame, uint32_t domain, const struct nvtx_m
 	frame->complete = frame->name && message->complete && message->length < XP_AGENT_NVTX_TEXT;
 	if (!frame->name)
 		unplaced();
-	now_ns = xp_agent_now();
+	shard = xp_agent_shard();
+	now_ns = xp_agent_thread_now(shard);
 	frame->inside = xp_agent_in_window(now_ns);
 	if (frame->inside && frame->bits & nvtx->start_bits)
-		put_record(frame, XP_CAPTURE_NVTX_START, frame->bits & nvtx->start_bits, now_ns, id, range_kind, tid, tid);
+		put_record(shard, frame, XP_CAPTURE_NVTX_START, frame->bits & nvtx->start_bits, now_ns, id, range_kind, tid, tid);
 }
 
 static void finish(const struct nvtx_frame *frame, uint32_t tid, uint32_t start_tid, uint64_t id, uint32_t range_kind)
 {
 	uint8_t bits = frame->bits & xp_agent.nvtx.end_bits;
+	struct shard *shard;
 	uint64_t now_ns;
 
 	if (!bits)
 		return;
-	now_ns = xp_agent_now();
+	shard = xp_agent_shard();
+	now_ns = xp_agent_thread_now(shard);
 	if (!xp_agent_in_window(now_ns))
 		return;
 	if (frame->inside)
-		put_record(frame, XP_CAPTURE_NVTX_END, bits, now_ns, id, range_kind, tid, start_tid);
+		put_record(shard, frame, XP_CAPTURE_NVTX_END, bits, now_ns, id, range_kind, tid, start_tid);
 	else
-		count_late_exit();
+		xp_agent_count(shard, &shard->late_exits);
 }
 
 /* Contract 9: made of thread and nesting level; each domain nests by itself. */

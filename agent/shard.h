@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of application threads and the window that they look at. No lock, no system call. */
+/* Counters and times of application threads, and the window that they look at. No lock, no system call. */
 #ifndef XP_AGENT_SHARD_H
 #define XP_AGENT_SHARD_H
 
@@ -34,6 +34,21 @@ static inline void xp_agent_count(const struct shard *shard, uint64_t *counter)
 		__asm__ volatile("incq %0" : "+m"(*counter));
 	else
 		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* CLOCK_MONOTONIC, nearly; never before what this thread was told last, whichever way either came about. */
+static inline uint64_t xp_agent_thread_now(struct shard *shard)
+{
+	uint64_t now_ns;
+
+	if (__builtin_expect(!shard->owner, 0))
+		return xp_agent_now();
+	if (!xp_agent_tsc_convert(&xp_agent.tsc, __builtin_ia32_rdtsc(), &now_ns))
+		now_ns = xp_agent_now();
+	if (__builtin_expect(now_ns < shard->last_ns, 0))
+		return shard->last_ns;
+	shard->last_ns = now_ns;
+	return now_ns;
 }
 
 static inline bool xp_agent_in_window(uint64_t now_ns)

@@ -53,7 +53,7 @@ struct launch {
 struct shard {
 	uint64_t owner; /* the thread's block; 0: nobody's, or everybody's */
 	uint64_t callbacks, api_launches, graph_launches, dropped, late_exits, duplicates;
-	uint64_t pad;
+	uint64_t last_ns; /* its times never go back */
 } __attribute__((aligned(64)));
 
 /* Shared: read by callbacks, written while no capture runs, except generation and the stop marks. */

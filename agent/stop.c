@@ -44,8 +44,21 @@ static uint64_t flush(uint32_t flags)
 	return n;
 }
 
+/* Before and behind everything that may take long: a line is judged where it ends. */
+static void clock_tick(void)
+{
+	struct tsc_pair pair;
+
+	if (!xp_agent.tsc.possible)
+		return;
+	pair = xp_agent_tsc_pair();
+	xp_agent_tsc_tick(&xp_agent.tsc, &pair);
+	xp_agent.control->clock_error_ns = xp_agent.tsc.error_ns;
+}
+
 void xp_agent_tick(void)
 {
+	clock_tick();
 	xp_agent_ring_warm();
 	if (xp_agent.n_kinds && xp_agent_now() - xp_agent.flushed_ns >= AGENT_TICK_MS * AGENT_NS_PER_MS * 9 / 10)
 		flush(0);
@@ -97,12 +110,14 @@ void xp_agent_stop(void)
 {
 	uint64_t begin_ns = xp_agent_now();
 
+	clock_tick();
 	while (xp_agent.step > 0) {
 		const struct agent_step *step = &xp_agent_steps[--xp_agent.step];
 
 		if (step->off && xp_agent_step_applies(step))
 			step->off();
 	}
+	clock_tick();
 	count_lost();
 	xp_agent.control->counters.stop_ns = xp_agent_now() - begin_ns;
 }

@@ -82,7 +82,8 @@ struct xp_agent_control {
 	__u64 groups;			/* agent: used entries of the group table */
 	__u64 captures;			/* agent: raised at ARM once names, ring and groups are empty */
 	struct xp_agent_nvtx nvtx;
-	__u64 pad[6];
+	__u64 clock_error_ns; /* agent: bound of the error of its own times against CLOCK_MONOTONIC; 0: they are that clock's */
+	__u64 pad[5];
 	__u64 head; /* producers: records reserved. Lines of their own, since callbacks and the tool write them */
 	__u64 pad_head[7];
 	__u64 tail; /* tool: records read */

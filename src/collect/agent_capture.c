@@ -152,6 +152,7 @@ static void take_counters(struct xp_agent_capture *capture)
 	capture->counters = xp_agent_link_counters(capture->link);
 	capture->identity = xp_agent_link_identity(capture->link);
 	capture->nvtx = xp_agent_link_nvtx(capture->link);
+	capture->clock_error_ns = xp_agent_link_clock_error(capture->link);
 }
 
 int xp_agent_capture_stop(struct xp_agent_capture *capture, xp_agent_idle_fn *idle, void *arg, struct xp_err *reterr)

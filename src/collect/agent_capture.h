@@ -28,6 +28,7 @@ struct xp_agent_capture {
 	struct xp_agent_identity identity;
 	struct xp_agent_counters counters; /* exact when stopped */
 	struct xp_agent_nvtx nvtx;	   /* the same */
+	uint64_t clock_error_ns;	   /* the same; of times that application threads took */
 	char cupti_path[513];
 };
 

@@ -62,6 +62,8 @@ static void set_errors(struct xp_agent_exact *exact)
 	for (uint64_t i = 0; i < xp_store_count(exact->store); i++)
 		if (events[i].source == XP_SRC_CUPTI_ACTIVITY)
 			events[i].error_ns = xp_agent_clock_error(&facts, events[i].t_ns);
+		else if (events[i].source == XP_SRC_CUPTI_CALLBACK)
+			events[i].error_ns = exact->capture.clock_error_ns;
 }
 
 static int disarm(void *state, struct xp_err *reterr)

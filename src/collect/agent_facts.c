@@ -67,9 +67,13 @@ struct xp_agent_facts xp_agent_capture_facts(const struct xp_agent_capture *capt
 
 	if (c->stall_ns)
 		facts.stall_ms = (struct xp_opt_f64)XP_SOME((double)c->stall_ns / XP_NS_PER_MS);
-	/* A program that launched too little around the capture, or otherwise than before it, gets the version's known figure. */
+	/*
+	 * What the target pays at most. The measured difference of medians scatters: below the version's known figure that one is told, and
+	 * to a program that launched too little around the capture, or otherwise than before it.
+	 */
 	if (activities)
-		facts.residual_ns_per_launch = (struct xp_opt_u64)XP_SOME(c->residual_launches ? c->residual_ns : RESIDUAL_NS);
+		facts.residual_ns_per_launch =
+			(struct xp_opt_u64)XP_SOME(c->residual_launches ? larger(c->residual_ns, RESIDUAL_NS) : RESIDUAL_NS);
 	xp_cupti_facts(&facts);
 	return facts;
 }

@@ -245,6 +245,11 @@ struct xp_agent_counters xp_agent_link_counters(const struct xp_agent_link *link
 	return link->control->counters;
 }
 
+uint64_t xp_agent_link_clock_error(const struct xp_agent_link *link)
+{
+	return link->control->clock_error_ns;
+}
+
 struct xp_agent_identity xp_agent_link_identity(const struct xp_agent_link *link)
 {
 	return link->control->identity;

@@ -43,6 +43,8 @@ uint32_t xp_agent_link_ended(const struct xp_agent_link *link);
 
 /* A copy, exact once STOP is answered. */
 struct xp_agent_counters xp_agent_link_counters(const struct xp_agent_link *link);
+/* Bound of the error of times that the agent took itself; 0: they are CLOCK_MONOTONIC. */
+uint64_t xp_agent_link_clock_error(const struct xp_agent_link *link);
 struct xp_agent_identity xp_agent_link_identity(const struct xp_agent_link *link);
 /* The libcupti in use; "" before the first ARM. Lives as long as the link. */
 const char *xp_agent_link_cupti_path(struct xp_agent_link *link);

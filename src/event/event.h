@@ -86,7 +86,7 @@ enum xp_event_group xp_event_group_of(enum xp_event_type type);
 struct xp_event {
 	uint64_t t_ns;	   /* comparable time, see clock */
 	uint64_t sequence; /* position in the merged capture */
-	uint64_t error_ns; /* alignment error bound; 0 on the host clock; XP_ERROR_UNKNOWN */
+	uint64_t error_ns; /* alignment error bound; 0: the host clock itself; XP_ERROR_UNKNOWN */
 	uint32_t pid, tid;
 	uint32_t endpoints;
 	uint32_t site;

@@ -24,12 +24,10 @@ struct xp_opt_f64 xp_score(const struct xp_pairs *pairs)
 
 static bool widen(struct xp_opt_u64 *error, const struct xp_event *event)
 {
-	uint64_t error_ns = event->clock == XP_CLOCK_HOST ? 0 : event->error_ns;
-
-	if (error_ns == XP_ERROR_UNKNOWN)
+	if (event->error_ns == XP_ERROR_UNKNOWN)
 		return false;
-	if (error_ns > error->v)
-		error->v = error_ns;
+	if (event->error_ns > error->v)
+		error->v = event->error_ns;
 	return true;
 }
 

@@ -199,7 +199,9 @@ static void read_head(const struct xp_event_doc *doc, struct xp_event *event)
 	*event = (struct xp_event){
 		.t_ns = doc->timestamp_ns,
 		.sequence = doc->sequence,
-		.error_ns = doc->timestamp_error_ns.set ? doc->timestamp_error_ns.v : XP_ERROR_UNKNOWN,
+		.error_ns = doc->timestamp_error_ns.set		 ? doc->timestamp_error_ns.v
+			    : doc->clock_domain == XP_CLOCK_HOST ? 0
+								 : XP_ERROR_UNKNOWN,
 		.pid = doc->pid,
 		.tid = doc->tid,
 		.site = UINT32_MAX,
@@ -210,8 +212,6 @@ static void read_head(const struct xp_event_doc *doc, struct xp_event *event)
 		.cpu_valid = doc->cpu.set,
 		.cpu = doc->cpu.v,
 	};
-	if (doc->clock_domain == XP_CLOCK_HOST)
-		event->error_ns = 0;
 	if (has_invalid_time(doc))
 		event->flags |= XP_EVF_INVALID_TIME;
 }

@@ -78,7 +78,7 @@ static const struct xp_field event_fields[] = {
 	XP_FIELD(xp_event_doc, timestamp_raw, U64, "ns as the source gave it"),
 	XP_FIELD(xp_event_doc, timestamp_ns, U64, "ns, comparable within clock_domain"),
 	XP_FIELD_ENUM(xp_event_doc, clock_domain, xp_clock_domain_names, "clock of timestamp_ns"),
-	XP_FIELD(xp_event_doc, timestamp_error_ns, OPT_U64, "bound of the alignment error; null on the host clock or when unknown"),
+	XP_FIELD(xp_event_doc, timestamp_error_ns, OPT_U64, "bound of the alignment error; null: the host clock itself, or unknown"),
 	XP_FIELD(xp_event_doc, process_start_time, OPT_U64, "identity of the process, clock ticks since boot"),
 	XP_FIELD_PTR(xp_event_doc, host, &host_record, "probe, for events on the CPU", .flags = XP_NULLABLE),
 	XP_FIELD_PTR(xp_event_doc, cuda, &cuda_record, "call or activity, for CUDA events", .flags = XP_NULLABLE),
@@ -236,7 +236,7 @@ void xp_event_doc_make(const struct xp_store *store, const struct xp_event *even
 	const struct xp_event_detail *detail = xp_store_detail(store, event);
 	enum xp_event_group group = xp_event_group_of(event->type);
 	const struct xp_site *site = group == XP_GROUP_HOST ? xp_store_site_at(store, event->site) : NULL;
-	bool bound_known = event->clock != XP_CLOCK_HOST && event->error_ns != XP_ERROR_UNKNOWN;
+	bool bound_known = event->clock == XP_CLOCK_HOST ? event->error_ns > 0 : event->error_ns != XP_ERROR_UNKNOWN;
 
 	*ret_doc = (struct xp_event_doc){
 		.session_id = session_id,

@@ -87,7 +87,8 @@ static void clock_unknown(const struct xp_edge_request *request, const struct xp
 static void clock_large(const struct xp_edge_request *request, const struct xp_edge_value *value, struct xp_issues *issues)
 {
 	uint64_t within = request->pairs->within_clock_error, error_ns = value->clock.estimated_error_ns.v;
-	bool large = value->latency_ns && (double)error_ns > 0.1 * (double)value->latency_ns->p50;
+	bool large = (is_activity(request->start) || is_activity(request->end)) && value->latency_ns &&
+		     (double)error_ns > 0.1 * (double)value->latency_ns->p50;
 
 	if (large || within)
 		xp_issue_add(issues, "clock_error_large", clock_severity(request),

@@ -132,6 +132,7 @@ static void launch_to_kernel(void **state)
 	assert_false(facts.collection_dead);
 	assert_false(facts.correlation_unreliable);
 	assert_true(facts.residual_ns_per_launch.set && facts.stall_ms.set);
+	assert_true(facts.residual_ns_per_launch.v >= 1000 && facts.residual_ns_per_launch.v >= facts.counters.residual_ns);
 	assert_true(facts.clock_error_ns >= 1500);
 	assert_int_equal(run.window.cost.probe_events, 4 * (8 * 307 + 2 * 101)); /* runtime and driver call, entry and exit */
 	const struct xp_event *event = xp_store_events(xp_agent_exact_store(run.exact));
@@ -140,6 +141,8 @@ static void launch_to_kernel(void **state)
 	for (uint64_t i = 0; i < xp_store_count(xp_agent_exact_store(run.exact)); i++)
 		if (event[i].source == XP_SRC_CUPTI_ACTIVITY)
 			assert_true(event[i].error_ns >= 10000 && event[i].error_ns < 1000000);
+		else
+			assert_true(event[i].error_ns <= 20000); /* beyond 10,000 the counter is given up */
 	end_run(&run);
 }
 
