@@ -109,6 +109,7 @@ struct xp_triage *xp_triage_result(struct xp_triage_run *run)
 		.at = members,
 		.n = run->targets.n,
 		.tree = run->choice.tree,
+		.root = run->choice.pids[0],
 		.total = run->targets.total,
 	};
 	return xp_triage_join(&all, session->arena);

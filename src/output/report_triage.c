@@ -15,7 +15,7 @@
 #include "output/report_triage_sources.h"
 #include "result/triage.h"
 
-enum { LABEL = 11, NAME = 18, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_STACK = 6 };
+enum { LABEL = 11, NAME = 18, SHARE_BAR = 20, INDENT = 4, MAX_EVIDENCE = 5, MAX_STACK = 6, WHOLE_OF_SEVERAL = 3 };
 
 static void label(struct xp_text *out, const char *text)
 {
@@ -207,12 +207,28 @@ static void finding_lines(const struct xp_triage *t, const struct xp_finding *fi
 	next_lines(t, finding, out, color);
 }
 
+/* Of several processes the later ones: the commands of all would hide who it is about. */
+static void finding_brief(const struct xp_finding *finding, struct xp_text *out)
+{
+	xp_text_fmt(out, "%2u. ", finding->rank);
+	if (finding->window_share.set)
+		xp_text_fmt(out, "%3.0f%% ", finding->window_share.v * 100);
+	xp_text_fmt(out, "%s  process %u: ", finding->code, finding->pid);
+	xp_human_text(out, finding->message, XP_REPORT_COLUMNS - 45);
+	xp_text_char(out, '\n');
+}
+
 static void findings_section(const struct xp_triage *t, struct xp_text *out, bool color)
 {
+	size_t whole = t->processes ? WHOLE_OF_SEVERAL : t->n_findings;
+
 	if (!t->n_findings)
 		xp_text_str(out, "\nfindings   none: no rule saw its cause above its bound; the numbers below are all there is to say\n");
-	for (size_t i = 0; i < t->n_findings; i++)
+	for (size_t i = 0; i < t->n_findings && i < whole; i++)
 		finding_lines(t, t->findings[i], out, color);
+	xp_text_str(out, t->n_findings > whole ? "\n" : "");
+	for (size_t i = whole; i < t->n_findings; i++)
+		finding_brief(t->findings[i], out);
 	if (t->findings_total > t->n_findings)
 		xp_text_fmt(out, "\n    and %zu smaller ones\n", t->findings_total - t->n_findings);
 }
@@ -262,9 +278,10 @@ void xp_report_triage(const void *value, struct xp_text *out, bool color)
 	const struct xp_triage *t = value;
 
 	head(t, out, color);
-	findings_section(t, out, color);
-	xp_text_str(out, "\nthe window in numbers\n");
 	xp_report_triage_processes(t, out, color);
+	findings_section(t, out, color);
+	if (t->summary)
+		xp_text_str(out, "\nthe window in numbers\n");
 	xp_report_triage_threads(t->summary, t->window.duration_ns, out);
 	xp_report_triage_cgroup(t->summary, out);
 	xp_report_triage_functions(t->summary, out);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "triage/family.h"
+
 static json_t *pids_json(const uint32_t *pids, size_t n)
 {
 	json_t *list = json_array();
@@ -17,6 +19,7 @@ static json_t *pids_json(const uint32_t *pids, size_t n)
 /* Shallow copies: a finding has one rank among its process's own and another one among all. */
 static void merge_findings(const struct xp_triage_several *in, struct xp_arena *arena, struct xp_triage *triage)
 {
+	const struct xp_triage_input **inputs = xp_arena_array(arena, const struct xp_triage_input *, in->n);
 	struct xp_findings all = { .arena = arena };
 
 	for (size_t i = 0; i < in->n; i++)
@@ -31,6 +34,14 @@ static void merge_findings(const struct xp_triage_several *in, struct xp_arena *
 			*all.at[all.n++] = *one->findings[k];
 		}
 	}
+	size_t before = all.n;
+
+	for (size_t i = 0; i < in->n; i++)
+		inputs[i] = in->at[i].input;
+	xp_family_absorb(&all, inputs, in->n);
+	if (in->tree)
+		xp_family_drop_idle(&all, in->root);
+	triage->findings_total -= (uint32_t)(before - all.n);
 	xp_findings_rank(&all);
 	triage->findings = (const struct xp_finding *const *)all.at;
 	triage->n_findings = all.n < XP_MAX_FINDINGS ? all.n : XP_MAX_FINDINGS;

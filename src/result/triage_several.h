@@ -28,6 +28,7 @@ struct xp_triage_several {
 	const struct xp_triage_member *at;
 	size_t n;
 	bool tree;
+	uint32_t root;	/* of a tree */
 	uint32_t total; /* of a tree: processes found; else n */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "triage/gpu_view.h"
 
 #define LEAST_DISTANCE 0.10
 #define LEAST_DIFFERENCE 0.20	    /* of two */
@@ -77,6 +78,20 @@ static uint64_t longest_limit(const struct xp_gpu_health *gpu)
 	return ns;
 }
 
+/* The busiest device, and the kernel that it ran longest. A process without a kernel has no GPU to compare. */
+static void add_kernels(const struct xp_triage_input *input, struct xp_metrics *metrics)
+{
+	struct xp_gpu_load devices[XP_GPU_DEVICES];
+	size_t n = input->cuda_kernels && xp_input_has(input, XP_SOURCE_CUDA_KERNELS) ? xp_gpu_loads(input, devices) : 0;
+
+	if (!n || !devices[0].top || !devices[0].top->count)
+		return;
+	metrics->v[XP_METRIC_GPU_BUSY_SHARE] = some(devices[0].busy);
+	metrics->top_kernel = devices[0].top->name;
+	metrics->v[XP_METRIC_TOP_KERNEL_MEAN_NS] =
+		(struct xp_opt_f64)XP_SOME((double)devices[0].top->duration_ns.total / (double)devices[0].top->count);
+}
+
 struct xp_metrics xp_metrics_of(const struct xp_triage_input *input)
 {
 	struct xp_metrics metrics = { .pid = input->target.pid };
@@ -90,8 +105,9 @@ struct xp_metrics xp_metrics_of(const struct xp_triage_input *input)
 		metrics.v[XP_METRIC_THROTTLED_SHARE] = some(xp_input_share(input, xp_input_throttled_ns(input)));
 	if (busiest && input->syscalls)
 		metrics.v[XP_METRIC_SYSCALL_SHARE] = some(xp_input_share(input, time_in_calls(input->syscalls, busiest->tid)));
-	if (input->gpu)
+	if (input->gpu && input->gpu->n_devices && xp_input_has(input, XP_SOURCE_GPU))
 		metrics.v[XP_METRIC_CLOCK_LIMITED_SHARE] = some(xp_input_share(input, longest_limit(input->gpu)));
+	add_kernels(input, &metrics);
 	return metrics;
 }
 

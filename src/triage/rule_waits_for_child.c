@@ -4,6 +4,7 @@
 
 #include "triage/blocked.h"
 #include "triage/command.h"
+#include "triage/family.h"
 #include "triage/rule.h"
 
 #define BLOCKED_SHARE 0.30
@@ -41,48 +42,6 @@ static struct wait wait_of(const struct xp_triage_input *input, const struct xp_
 	return wait;
 }
 
-/* A parent hears of its children through these; NULL: the call has nothing to do with another process. */
-static const char *means_of(const char *call)
-{
-	static const struct {
-		const char *call, *means;
-	} rows[] = {
-		{ "wait4", "wait4" },
-		{ "waitid", "wait4" },
-		{ "rt_sigsuspend", "wait4" },
-		{ "pause", "wait4" },
-		{ "rt_sigtimedwait", "wait4" },
-		{ "futex", "futex" },
-		{ "futex_wait", "futex" },
-		{ "futex_waitv", "futex" },
-		{ "semop", "semaphore" },
-		{ "semtimedop", "semaphore" },
-		{ "read", "pipe" },
-		{ "readv", "pipe" },
-		{ "write", "pipe" },
-		{ "writev", "pipe" },
-		{ "recvfrom", "socket" },
-		{ "recvmsg", "socket" },
-		{ "recvmmsg", "socket" },
-		{ "sendto", "socket" },
-		{ "sendmsg", "socket" },
-		{ "poll", "poll" },
-		{ "ppoll", "poll" },
-		{ "select", "poll" },
-		{ "pselect6", "poll" },
-		{ "epoll_wait", "poll" },
-		{ "epoll_pwait", "poll" },
-		{ "epoll_pwait2", "poll" },
-		{ "mq_timedreceive", "queue" },
-		{ "msgrcv", "queue" },
-	};
-
-	for (size_t i = 0; call && i < XP_LEN(rows); i++)
-		if (!strcmp(rows[i].call, call))
-			return rows[i].means;
-	return NULL;
-}
-
 /*
  * The thread that leads the process: the busiest, or the main thread when it takes part in the work or nobody else does. Of the two the
  * one that waited longer.
@@ -116,7 +75,7 @@ struct work {
  */
 static bool is_work(const struct wait *wait, bool for_its_end)
 {
-	const char *means = means_of(wait->call);
+	const char *means = xp_wait_means(wait->call);
 	bool device = wait->thread->state && wait->thread->state[0] == 'D';
 
 	if (for_its_end || device)
@@ -186,7 +145,7 @@ static json_t *evidence_of(const struct xp_triage_input *input, const struct wai
 	json_object_set_new(evidence, "tid", xp_json_count(wait->thread->tid));
 	json_object_set_new(evidence, "thread_name", xp_json_text(wait->thread->name));
 	json_object_set_new(evidence, "blocked_ns", xp_json_count(wait->thread->blocked_ns));
-	json_object_set_new(evidence, "waits_in", text_or_null(means_of(wait->call)));
+	json_object_set_new(evidence, "waits_in", text_or_null(xp_wait_means(wait->call)));
 	json_object_set_new(evidence, "syscall_name", text_or_null(wait->call));
 	json_object_set_new(evidence, "child_pid", xp_json_count(work->child->input->target.pid));
 	json_object_set_new(evidence, "child_tid", xp_json_count(work->wait.thread->tid));
@@ -232,7 +191,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	if (!leader || xp_input_share(input, leader->blocked_ns) < BLOCKED_SHARE)
 		return;
 	struct wait wait = wait_of(input, leader);
-	const char *means = means_of(wait.call);
+	const char *means = xp_wait_means(wait.call);
 
 	/* Asleep, or at a disk: whatever the children do, it does not wait for them. */
 	if (wait.call && !means)

@@ -132,6 +132,11 @@ def test_a_trainer_and_its_loaders():
     assert "children" not in [entry["code"] for entry in doc["not_covered"]]
     found = next(found for found in row(doc, target.pid)["findings"] if found["code"] == "waits_for_child")
     assert found["evidence"]["child_pid"] == workers[2] and found["evidence"]["waits_in"] == "pipe", found
+    # Those that wait for something to do are explained by it, and stay in their own lists.
+    waiting = [other["pid"] for other in doc["findings"] if other["code"] == "syscall_blocked" and other["subject"] == "read"]
+    assert not waiting, doc["findings"]
+    absorbed = {other["pid"] for other in found["evidence"]["absorbed"] if "pid" in other}
+    assert absorbed == {worker for worker in workers if worker != workers[2] and "syscall_blocked" in codes(row(doc, worker))}, found
 
 
 def test_one_that_ends_in_the_window():
@@ -236,6 +241,25 @@ def test_python_frames_of_each():
         assert summary["python_status"] == "active" and f'"{mine}"' in text and f'"{others}"' not in text, text[:2000]
         assert 0.7 < summary["coverage"] < 1.3, summary
     assert row(doc, other.pid)["summary"]["cpu_samples"]["python_status"] == "not_detected", row(doc, other.pid)["summary"]
+
+
+def test_a_tree_of_many():
+    """More than may be looked at, and more than are shown; the programs are loaded once."""
+    xp.need_bpf()
+    many = "for i in $(seq 69); do sleep 60 & done; echo ready; wait"
+    with xp.Target("/bin/sh", "-c", many) as target:
+        process = xp.start(*command([target.pid], "--tree", window=500))
+        xp.wait_armed(process, extra=0)
+        links = sum(os.readlink(path).startswith("anon_inode:bpf_link") for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir())
+        doc = xp.finish(process).doc
+        for child in pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split():
+            os.kill(int(child), 9)
+    assert doc["processes_total"] == 70 and len(doc["processes"]) == 16, doc["processes_total"]
+    assert target.pid in [entry["target"]["pid"] for entry in doc["processes"]]
+    assert links <= 12, f"{links} links"
+    assert "6 descendants" in next(gap["message"] for gap in doc["not_covered"] if gap["code"] == "children"), doc["not_covered"]
+    index = json.loads(pathlib.Path(doc["evidence"]["artifact"]["path"]).read_text())
+    assert len(index["processes"]) == 64
 
 
 def seconds_beside(pids):

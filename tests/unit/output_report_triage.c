@@ -193,9 +193,11 @@ static void processes_have_a_line_each(void **state)
 	several.n_odd_one_out = 1;
 	xp_report_triage(&several, &text, false);
 	assert_memory_equal(text.data, "triage     2 processes, window 2.00 s", 37);
-	assert_non_null(strstr(text.data, "processes  2 of 7;"));
-	assert_non_null(strstr(text.data, "   4194303 |####################|   250% cpu  failed   95% cpu_hotspot\n"));
-	assert_non_null(strstr(text.data, "without a name           101 |                    |"));
+	assert_non_null(strstr(text.data, "\nprocesses  2 of 7 "));
+	assert_non_null(strstr(text.data, " 4194303  |####################|  250%"));
+	assert_non_null(strstr(text.data, "%  ended   95% cpu_hotspot "));
+	assert_non_null(strstr(text.data, "without a name         101* |                    |              -\n"));
+	assert_true(strstr(text.data, "processes  2") < strstr(text.data, " 1. "));
 	assert_non_null(strstr(text.data, "process 101 differs: on_cpu_share 0.97, median 0.11\n"));
 	assert_non_null(strstr(text.data, " of 0  ####"));
 }

@@ -23,7 +23,9 @@ static void join_in(struct crowd *c, size_t i, uint64_t cpu_ms, uint64_t wait_ms
 	uint32_t pid = FIRST + (uint32_t)i;
 
 	c->rows[i] = thread(pid, "work", cpu_ms, wait_ms);
-	c->times[i] = (struct xp_thread_time){ .count = 1, .active = 1, .threads = &c->rows[i], .n_threads = 1, .cpus_allowed = "0" };
+	c->times[i] = (struct xp_thread_time){
+		.count = 1, .active = c->rows[i].active, .threads = &c->rows[i], .n_threads = 1, .cpus_allowed = "0"
+	};
 	c->inputs[i] = c->scene->input;
 	c->inputs[i].target.pid = pid;
 	c->inputs[i].several = true;
@@ -36,7 +38,7 @@ static void join_in(struct crowd *c, size_t i, uint64_t cpu_ms, uint64_t wait_ms
 		.parent_pid = FIRST,
 		.executable = "/bin/work",
 	};
-	c->all.n = i + 1;
+	c->all.n = i < c->all.n ? c->all.n : i + 1;
 	c->all.total = (uint32_t)c->all.n;
 }
 
@@ -178,6 +180,76 @@ static void a_tree_compares_siblings(void **state)
 	assert_int_equal(triage->odd_one_out[0].pid.v, FIRST + 2);
 }
 
+/* Workers that wait for work while the trainer waits for the slow one: one cause, one finding. */
+static void idle_siblings_are_explained(void **state)
+{
+	struct crowd *c = crowd_of(state);
+	struct xp_triage_relative below[3];
+	struct xp_findings parent = { .arena = c->scene->arena }, idle = { .arena = c->scene->arena }, busy = { .arena = c->scene->arena };
+	struct xp_triage changed[4];
+
+	for (size_t i = 0; i < 4; i++)
+		join_in(c, i, 5, 0);
+	for (size_t i = 0; i < 3; i++)
+		below[i] = (struct xp_triage_relative){ .input = &c->inputs[i + 1] };
+	c->inputs[0].descendants = below;
+	c->inputs[0].n_descendants = 3;
+	struct xp_finding *waits = xp_finding_add(&parent, "waits_for_child", "main", 0.9, json_pack("{s:i}", "child_pid", FIRST + 1));
+	struct xp_finding *slow = xp_finding_add(&busy, "syscall_blocked", "read", 0.8, NULL);
+	struct xp_finding *reads = xp_finding_add(&idle, "syscall_blocked", "read", 0.95, NULL);
+	struct xp_finding *writes = xp_finding_add(&idle, "syscall_blocked", "fsync", 0.1, NULL);
+	const struct xp_finding *of_parent[] = { waits }, *of_slow[] = { slow }, *of_idle[] = { reads, writes };
+	const struct {
+		const struct xp_finding *const *at;
+		size_t n;
+	} lists[4] = { { of_parent, 1 }, { of_slow, 1 }, { of_idle, 2 }, { NULL, 0 } };
+
+	waits->pid = FIRST;
+	slow->pid = FIRST + 1;
+	reads->pid = writes->pid = FIRST + 2;
+	for (size_t i = 0; i < 4; i++) {
+		changed[i] = *c->members[i].triage;
+		changed[i].findings = lists[i].at;
+		changed[i].n_findings = lists[i].n;
+		changed[i].findings_total = (uint32_t)lists[i].n;
+		c->members[i].triage = &changed[i];
+	}
+	struct xp_triage *triage = xp_triage_join(&c->all, c->scene->arena);
+	const json_t *absorbed = json_array_get(json_object_get(triage->findings[0]->evidence, "absorbed"), 0);
+
+	assert_int_equal(triage->n_findings, 3);
+	assert_int_equal(triage->findings_total, 3);
+	assert_string_equal(triage->findings[0]->code, "waits_for_child");
+	assert_string_equal(triage->findings[1]->subject, "read");  /* of the one that is waited for */
+	assert_string_equal(triage->findings[2]->subject, "fsync"); /* no wait for work */
+	assert_int_equal(json_integer_value(json_object_get(absorbed, "pid")), FIRST + 2);
+	assert_string_equal(json_string_value(json_object_get(absorbed, "subject")), "read");
+	/* It stays among the process's own. */
+	assert_int_equal(triage->processes[2].n_findings, 2);
+}
+
+/* In a tree a helper that sleeps says nothing, as long as there is anything else to say. */
+static void idle_helpers_are_no_news(void **state)
+{
+	struct crowd *c = crowd_of(state);
+
+	for (size_t i = 0; i < 3; i++)
+		join_in(c, i, i == 1 ? 500 : 0, i == 1 ? 250 : 0);
+	c->all.root = FIRST;
+	struct xp_triage *triage = xp_triage_join(&c->all, c->scene->arena);
+
+	assert_int_equal(triage->n_findings, 3); /* each was asked for */
+	c->all.tree = true;
+	triage = xp_triage_join(&c->all, c->scene->arena);
+	assert_int_equal(triage->n_findings, 2);
+	assert_int_equal(triage->findings[0]->pid, FIRST); /* the root was */
+	assert_string_equal(triage->findings[1]->code, "runqueue_wait");
+	assert_int_equal(triage->processes[2].n_findings, 1);
+	join_in(c, 1, 500, 150);
+	triage = xp_triage_join(&c->all, c->scene->arena);
+	assert_int_equal(triage->findings_total, 3); /* 0.15 is no answer */
+}
+
 static size_t length(const struct xp_triage *triage)
 {
 	xp_auto_builder text = { 0 };
@@ -226,6 +298,8 @@ int main(void)
 		SCENE_TEST(doubts_are_told_once),
 		SCENE_TEST(one_that_ended_is_told_and_not_compared),
 		SCENE_TEST(born_in_the_window),
+		SCENE_TEST(idle_siblings_are_explained),
+		SCENE_TEST(idle_helpers_are_no_news),
 		SCENE_TEST(a_tree_compares_siblings),
 		SCENE_TEST(sixteen_rows_with_the_largest_findings),
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tables of metrics -> who is odd (contract 14.3): two and more processes, no spread, unknown values, at the bounds and just below. */
-#include "triage_scene.h"
+#include "triage_scene_gpu.h"
 
 #include "triage/odd_one_out.h"
 
@@ -176,9 +176,37 @@ static void metrics_of_a_scene(void **state)
 		assert_false(metrics.v[metric].set);
 }
 
+static void metrics_of_a_gpu(void **state)
+{
+	struct gpu_scene *g = *state;
+	struct xp_gpu_clock_event events[] = { { .reason = "sw_power_cap", .ns = 300 * MS }, { .reason = "sw_thermal", .ns = 100 * MS } };
+	struct xp_gpu_device devices[] = { { .clock_events = events, .n_clock_events = 1 },
+					   { .clock_events = events, .n_clock_events = 2 } };
+	struct xp_gpu_health health = { .devices = devices, .n_devices = 2 };
+	struct xp_metrics metrics = xp_metrics_of(&g->s->input);
+
+	/* A process that ran no kernel is not compared by kernels. */
+	assert_false(metrics.v[XP_METRIC_GPU_BUSY_SHARE].set || metrics.v[XP_METRIC_CLOCK_LIMITED_SHARE].set);
+	kernel(g, "gemm", 1, 500, 600);
+	kernel(g, "softmax", 1, 100, 100);
+	kernel(g, "other", 0, 100, 200);
+	g->s->input.gpu = &health;
+	g->s->input.sources[XP_SOURCE_GPU] = xp_source_available(XP_SOURCE_GPU);
+	metrics = xp_metrics_of(&g->s->input);
+	assert_near(metrics.v[XP_METRIC_GPU_BUSY_SHARE].v, 0.7);
+	assert_string_equal(metrics.top_kernel, "gemm");
+	assert_near(metrics.v[XP_METRIC_TOP_KERNEL_MEAN_NS].v, 1.2 * MS);
+	assert_near(metrics.v[XP_METRIC_CLOCK_LIMITED_SHARE].v, 0.3);
+	g->s->input.sources[XP_SOURCE_CUDA_KERNELS] = xp_source_unavailable(XP_SOURCE_CUDA_KERNELS, XP_REASON_COLLECTION_DEAD, NULL);
+	g->s->input.sources[XP_SOURCE_GPU] = xp_source_unavailable(XP_SOURCE_GPU, XP_REASON_ABSENT, NULL);
+	metrics = xp_metrics_of(&g->s->input);
+	assert_false(metrics.v[XP_METRIC_GPU_BUSY_SHARE].set || metrics.v[XP_METRIC_CLOCK_LIMITED_SHARE].set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(metrics_of_a_gpu, set_up_gpu, tear_down_gpu),
 		SCENE_TEST(two_differ_and_neither_is_named),
 		SCENE_TEST(the_one_of_three_is_named),
 		SCENE_TEST(spread_raises_the_bound),
