@@ -44,6 +44,7 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 	xp_calls_free(calls);
 	if (!mcp)
 		return xp_fail(reterr, XP_E_RESOURCE_LIMIT, "out of memory");
+	session->json &= heard; /* nobody reads stdout: stderr alone can tell */
 	return heard ? 0 : xp_fail(reterr, XP_E_OUTPUT_FAILED, "the client's end is gone");
 }
 

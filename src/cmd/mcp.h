@@ -17,10 +17,12 @@ struct xp_mcp_tool {
 const struct xp_mcp_tool *xp_mcp_tool_find(const char *name);
 /* {"tools": [...]} of tools/list; owned. */
 json_t *xp_mcp_tool_list(void);
+/* What arguments give for key; NULL also for null and for an empty array, which give nothing. */
+const json_t *xp_mcp_argument(const json_t *arguments, const char *key);
 /*
  * arguments as the command line of the tool's command, NULL at its end, in the arena. command: the
  * tool's own, or `validate` for the same thing: then what that command has no flag for is left out. INVALID_ARGUMENT for an argument that
- * the tool does not have.
+ * the tool does not have, and for one that no command line can carry.
  */
 int xp_mcp_command_line(const struct xp_mcp_tool *tool, const char *command, const json_t *arguments, struct xp_arena *arena,
 			const char *const **ret_argv, struct xp_err *reterr);

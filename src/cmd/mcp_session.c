@@ -37,7 +37,7 @@ struct call {
 struct xp_mcp {
 	struct xp_calls *calls;
 	struct call *first;
-	bool deaf;   /* nobody takes our output any more */
+	bool deaf;   /* nobody takes our output any more, or a signal came while nobody did */
 	bool ending; /* no command is started any more */
 };
 
@@ -58,7 +58,7 @@ static void send_message(struct xp_mcp *mcp, json_t *message)
 	xp_json_value(&json, message);
 	xp_text_char(&text, '\n');
 	json_decref(message);
-	if (!mcp->deaf && !xp_emit_bytes(text.data, text.len))
+	if (!mcp->deaf && !xp_calls_tell(STDOUT_FILENO, text.data, text.len))
 		mcp->deaf = true;
 }
 
@@ -130,7 +130,7 @@ static void answer_failed(struct xp_mcp *mcp, struct call *call, const struct xp
 /* The spec as a file without a name, -1 when there is none to pass. */
 static int spec_file(const struct call *call, int *ret_fd, struct xp_err *reterr)
 {
-	const json_t *spec = call->tool->spec ? json_object_get(call->arguments, "spec") : NULL;
+	const json_t *spec = call->tool->spec ? xp_mcp_argument(call->arguments, "spec") : NULL;
 	xp_auto_builder text = { 0 };
 	struct xp_json json = { .out = &text };
 
@@ -174,7 +174,7 @@ static bool wants_validation(const struct call *call)
 {
 	const json_t *arguments = call->arguments;
 
-	return call->tool->may_mutate && !is_on(arguments, "allow_target_mutation") && !json_object_get(arguments, "input") &&
+	return call->tool->may_mutate && !is_on(arguments, "allow_target_mutation") && !xp_mcp_argument(arguments, "input") &&
 	       !is_on(arguments, "cpu_sample") && !is_on(arguments, "syscall_aggregate");
 }
 
@@ -191,6 +191,11 @@ static int refuse_second_capture(const struct xp_mcp *mcp, const struct call *ca
 		return rc;
 	}
 	return 0;
+}
+
+static int fail_ended(struct xp_err *reterr)
+{
+	return xp_fail(reterr, XP_E_CANCELLED, "the session ended before there was any result");
 }
 
 static void begin_call(struct xp_mcp *mcp, json_t *id, const json_t *params)
@@ -213,7 +218,7 @@ static void begin_call(struct xp_mcp *mcp, json_t *id, const json_t *params)
 	};
 	mcp->first = call;
 	call->validating = wants_validation(call);
-	int rc = refuse_second_capture(mcp, call, &err);
+	int rc = mcp->ending ? fail_ended(&err) : refuse_second_capture(mcp, call, &err);
 	if (!rc)
 		rc = start(mcp, call, call->validating ? "validate" : tool->command, &err);
 	if (rc)
@@ -243,8 +248,7 @@ void xp_mcp_done(struct xp_mcp *mcp, const struct xp_call_news *news)
 	}
 	json_decref(document);
 	call->validating = false;
-	if (mcp->ending ? xp_fail(&err, XP_E_CANCELLED, "the session ended before there was any result")
-			: start(mcp, call, call->tool->command, &err))
+	if (mcp->ending ? fail_ended(&err) : start(mcp, call, call->tool->command, &err))
 		answer_failed(mcp, call, &err);
 }
 
@@ -264,7 +268,8 @@ static void cancel(struct xp_mcp *mcp, const json_t *params)
 {
 	struct call *call = call_of(mcp, json_object_get(params, "requestId"));
 
-	if (!call)
+	/* A second signal would give the artifact up (contract 6.10). */
+	if (!call || call->cancelled)
 		return;
 	call->cancelled = true;
 	xp_calls_interrupt(mcp->calls, call);
@@ -318,7 +323,7 @@ void xp_mcp_end(struct xp_mcp *mcp)
 {
 	mcp->ending = true;
 	for (struct call *call = mcp->first; call; call = call->next)
-		if (call->tool->captures)
+		if (call->tool->captures && !call->cancelled)
 			xp_calls_interrupt(mcp->calls, call);
 }
 

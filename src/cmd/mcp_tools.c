@@ -8,7 +8,8 @@
 #include "inventory/cpu_samples_spec.h"
 #include "inventory/syscalls_spec.h"
 
-enum { MAX_WORDS = 256 };
+/* The kernel takes 128 KiB a word. */
+enum { MAX_WORDS = 256, MAX_BYTES = 65536 };
 
 static const struct xp_mcp_tool tools[] = {
 	{ .name = "doctor",
@@ -192,21 +193,28 @@ static const char *word_of(const json_t *value, struct xp_arena *arena)
 
 struct words {
 	const char **at;
-	size_t n;
+	size_t n, bytes;
 	bool full;
+	const char *cut; /* a flag whose value has a NUL, behind which no command would see it */
 };
 
 static void add(struct words *words, const char *word)
 {
-	if (words->n + 1 < MAX_WORDS)
-		words->at[words->n++] = word;
-	else
+	size_t bytes = words->bytes + strlen(word) + 1;
+
+	if (words->n + 1 == MAX_WORDS || bytes > MAX_BYTES) {
 		words->full = true;
+		return;
+	}
+	words->at[words->n++] = word;
+	words->bytes = bytes;
 }
 
 /* One word a value, so that no value can be read as a flag. */
 static void add_value(struct words *words, const struct xp_flag *flag, const json_t *value, struct xp_arena *arena)
 {
+	if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
+		words->cut = flag->name;
 	add(words, xp_arena_fmt(arena, "%s=%s", flag->name, word_of(value, arena)));
 }
 
@@ -220,9 +228,10 @@ static void add_flag(struct words *words, const struct xp_flag *flag, const json
 		{
 			add_value(words, flag, one, arena);
 		}
-	} else if (flag->kind == XP_FLAG_SWITCH && json_is_true(value)) {
-		add(words, flag->name);
-	} else if (!json_is_false(value) && !json_is_null(value)) {
+	} else if (flag->kind == XP_FLAG_SWITCH && json_is_boolean(value)) {
+		if (json_is_true(value))
+			add(words, flag->name);
+	} else if (!json_is_null(value)) {
 		add_value(words, flag, value, arena);
 	}
 }
@@ -253,6 +262,13 @@ static int unknown(const struct xp_mcp_tool *tool, const char *key, struct xp_er
 	return rc;
 }
 
+const json_t *xp_mcp_argument(const json_t *arguments, const char *key)
+{
+	const json_t *value = json_object_get(arguments, key);
+
+	return json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ? NULL : value;
+}
+
 int xp_mcp_command_line(const struct xp_mcp_tool *tool, const char *command, const json_t *arguments, struct xp_arena *arena,
 			const char *const **ret_argv, struct xp_err *reterr)
 {
@@ -280,12 +296,14 @@ int xp_mcp_command_line(const struct xp_mcp_tool *tool, const char *command, con
 		if (flag && table == own)
 			add_flag(&words, flag, value, arena);
 	}
-	if (tool->spec && json_object_get(arguments, "spec")) {
+	if (tool->spec && xp_mcp_argument(arguments, "spec")) {
 		add(&words, "--spec");
 		add(&words, "/proc/self/fd/3");
 	}
 	if (words.full)
-		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "more than %d words of arguments", MAX_WORDS);
+		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "more than %d values or %d bytes of arguments", MAX_WORDS, MAX_BYTES);
+	if (words.cut)
+		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "the value of %s contains a NUL", words.cut);
 	words.at[words.n] = NULL;
 	*ret_argv = words.at;
 	return 0;

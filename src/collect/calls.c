@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -189,6 +190,28 @@ struct xp_call_news xp_calls_next(struct xp_calls *calls)
 		if (ready[XP_CALLS_MAX].revents)
 			read_input(calls);
 	}
+}
+
+bool xp_calls_tell(int output_fd, const char *bytes, size_t len)
+{
+	while (len) {
+		struct pollfd ready = { .fd = output_fd, .events = POLLOUT };
+		int n = poll(&ready, 1, WAKE_MS);
+
+		if (!n && xp_interrupts())
+			return false;
+		if (n <= 0)
+			continue;
+		/* No more than a pipe that is ready surely takes, so that write does not wait. */
+		ssize_t written = write(output_fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+		if (written < 0 && errno != EINTR && errno != EAGAIN)
+			return false;
+		if (written > 0) {
+			bytes += written;
+			len -= (size_t)written;
+		}
+	}
+	return true;
 }
 
 void xp_calls_free(struct xp_calls *calls)

@@ -41,6 +41,8 @@ void xp_calls_interrupt(struct xp_calls *calls, const void *owner);
 size_t xp_calls_running(const struct xp_calls *calls);
 /* Waits for the next thing to happen. */
 struct xp_call_news xp_calls_next(struct xp_calls *calls);
+/* False when nobody takes the bytes any more: the reader is gone, or a signal came and it took nothing for half a second. */
+bool xp_calls_tell(int output_fd, const char *bytes, size_t len);
 /* Kills what still runs. */
 void xp_calls_free(struct xp_calls *calls);
 

@@ -111,6 +111,33 @@ def test_an_answer_cannot_be_taken_for_flags():
         assert document["ok"] is False and document["error"]["code"] == "INVALID_EVENT_SELECTOR", document
 
 
+def test_an_argument_that_gives_nothing_does_not_skip_the_validation():
+    with xp.sleeper() as target, Session() as session:
+        cuda = {"from": "cuda:kernel_start:name~x", "to": "cuda:kernel_end:name~x", "match": "exact", "samples": 1, "pid": target.pid}
+        for nothing in (None, []):
+            document = session.call("measure", input=nothing, spec=nothing, **cuda)
+            assert document.get("valid") is False, document
+
+
+def test_values_that_no_command_line_can_carry_are_refused():
+    with Session() as session:
+        host = {"pid": os.getpid(), "to": "syscall:read:exit", "match": "exact"}
+        for value in ("x" * 200000, "syscall:read:entry\0:exit"):
+            assert session.call("validate", **{"from": value}, **host)["error"]["code"] == "INVALID_ARGUMENT"
+        assert session.call("validate", **{"from": False}, **host)["error"]["code"] == "INVALID_EVENT_SELECTOR"
+
+
+def test_a_client_that_does_not_read_holds_up_no_signal():
+    with Session() as session:
+        for _ in range(20):  # far more than a pipe takes
+            session.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        time.sleep(1)
+        session.process.send_signal(signal.SIGTERM)
+        assert session.process.wait(10) == 1
+        _, _, err = session.end()
+        assert b"OUTPUT_FAILED" in err, err
+
+
 def test_the_end_of_input_ends_it_also_beside_a_capture():
     xp.need_bpf()
     with xp.sleeper() as target, Session() as session:
