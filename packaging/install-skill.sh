@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Puts the agent skill where agents look. In: a folder of skills, or nothing: then every usual folder of this user whose parent exists.
 set -eu
+unset CDPATH
 name=xprobe-measure-latency
 here=$(cd "$(dirname "$0")" && pwd)
 for source in "$here/../skills/$name" "$here/share/xprobe/skills/$name" "$here/../share/xprobe/skills/$name"; do
