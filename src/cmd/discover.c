@@ -95,7 +95,7 @@ static void report(const void *value, struct xp_text *out, bool color)
 	if (d->truncated)
 		xp_text_fmt(out, "and %" PRIu64 " more\n", d->total_candidates - d->n_candidates);
 	if (d->n_candidates)
-		xp_text_fmt(out, "next: xprobe measure --pid %u --triage\n", d->candidates[0].target.pid);
+		xp_text_fmt(out, "next: %s measure --pid %u --triage --duration-ms 2000\n", d->invocation, d->candidates[0].target.pid);
 	for (size_t i = 0; i < d->n_warnings; i++) {
 		xp_text_fmt(out, "warning  ");
 		xp_human_wrap(out, d->warnings[i].message, 9, 9);
@@ -122,11 +122,14 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 		rc = check_devices(list, d->total_candidates > 0, reterr);
 	if (rc)
 		return rc;
+	d->invocation = session->program;
 	d->warnings = session->warnings.at;
 	d->n_warnings = session->warnings.n;
 	session->record = &xp_discovery_record;
 	session->value = d;
 	session->human = report;
+	session->shrink = xp_discovery_shrink;
+	session->budget = XP_DISCOVERY_BUDGET;
 	return 0;
 }
 

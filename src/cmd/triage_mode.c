@@ -93,7 +93,7 @@ static int fail_with_partial(struct xp_triage_run *run, struct xp_triage *triage
 		xp_err_detail(failure, "timed_out", json_true());
 	if (run->window.end == XP_END_SIGNAL)
 		xp_err_detail(failure, "cancelled", json_true());
-	xp_err_partial(failure, &xp_triage_record, triage, XP_TRIAGE_BUDGET, xp_triage_shrink);
+	xp_err_partial(failure, &xp_triage_record, triage, xp_triage_budget(triage), xp_triage_shrink);
 	return xp_err_move(reterr, failure);
 }
 
@@ -163,7 +163,7 @@ static int conclude(struct xp_triage_run *run, struct xp_err *failure, struct xp
 	session->record = &xp_triage_record;
 	session->human = xp_report_triage;
 	session->shrink = xp_triage_shrink;
-	session->budget = run->request.full_evidence ? 0 : XP_TRIAGE_BUDGET;
+	session->budget = run->request.full_evidence ? 0 : xp_triage_budget(triage);
 	return 0;
 }
 

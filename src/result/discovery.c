@@ -10,7 +10,12 @@
 #include "target/program.h"
 #include "target/status.h"
 
-enum { MAX_TOLD_PIDS = 64, MAX_WORDS = 64, MAX_WORD = 1024 };
+enum { MAX_TOLD_PIDS = 64 };
+
+/* What a command line may take: at first, then as often as the document is above its budget. */
+static const struct {
+	size_t words, bytes; /* bytes: of each word */
+} room[] = { { 64, 1024 }, { 16, 256 }, { 6, 128 }, { 3, 64 } };
 
 /* Numbers that lead to no process, as far as they are told. */
 struct missing {
@@ -65,14 +70,29 @@ static void fill_devices(struct xp_candidate *c, const struct xp_gpu_holder *hol
 		c->gpu_memory_bytes = (struct xp_opt_u64)XP_SOME(memory);
 }
 
-static void cut_words(struct xp_candidate *c, const char **words, size_t n, struct xp_arena *arena)
+static void cut_words(struct xp_candidate *c, unsigned cuts, struct xp_arena *arena)
 {
-	c->n_command_line = n < MAX_WORDS ? n : MAX_WORDS;
-	for (size_t i = 0; i < c->n_command_line; i++)
-		words[i] = xp_utf8_cut(arena, words[i], MAX_WORD, NULL);
-	if (n > MAX_WORDS)
-		words[MAX_WORDS - 1] = "\xe2\x80\xa6";
+	size_t n = c->n_command_line < room[cuts].words ? c->n_command_line : room[cuts].words;
+	const char **words = xp_arena_array(arena, const char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		words[i] = xp_utf8_cut(arena, c->command_line[i], room[cuts].bytes, NULL);
+	if (n < c->n_command_line)
+		words[n - 1] = "\xe2\x80\xa6";
 	c->command_line = words;
+	c->n_command_line = n;
+}
+
+bool xp_discovery_shrink(void *value)
+{
+	struct xp_discovery *d = value;
+
+	if (d->cuts + 1 == XP_LEN(room))
+		return false;
+	d->cuts++;
+	for (size_t i = 0; i < d->n_candidates; i++)
+		cut_words(&d->candidates[i], d->cuts, d->arena);
+	return true;
 }
 
 /* What /proc tells of one holder. False: it ended, or may not be inspected. */
@@ -93,7 +113,9 @@ static bool fill_process(struct xp_candidate *c, const struct xp_target_id *id, 
 	c->target = *xp_target_identity(target);
 	c->parent_pid = stat.ppid;
 	c->executable = program.executable;
-	cut_words(c, words, n_words, arena);
+	c->command_line = words;
+	c->n_command_line = n_words;
+	cut_words(c, 0, arena);
 	c->agent_loaded = program.agent;
 	c->thread_count = status.threads;
 	if (status.n_ns_pid > 1)
@@ -140,6 +162,7 @@ struct xp_discovery *xp_discovery_build(const struct xp_target *root, const stru
 	xp_gpu_holders_find(list, arena, &holders);
 	d->root = *xp_target_identity(root);
 	d->limit = limit;
+	d->arena = arena;
 	d->candidates = xp_arena_array(arena, struct xp_candidate, holders.n ? holders.n : 1);
 	for (size_t i = 0; i < holders.n_unknown; i++)
 		miss(&missing, holders.unknown[i]);

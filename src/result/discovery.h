@@ -31,8 +31,16 @@ struct xp_discovery {
 	size_t n_candidates;
 	const struct xp_warning *warnings;
 	size_t n_warnings;
+	/* Not written: */
+	const char *invocation; /* how this xprobe is called, as a shell takes it */
+	struct xp_arena *arena;
+	unsigned cuts; /* of the command lines, so far */
 };
 extern const struct xp_record xp_discovery_record; /* "DiscoveryResult" */
+
+enum { XP_DISCOVERY_BUDGET = 16384 };
+/* Shortens the command lines of all candidates, who themselves stay. False when they are as short as they get. */
+bool xp_discovery_shrink(void *value);
 
 /*
  * Processes under `root` that hold a compute context by `list`, the lowest `limit` pids. What cannot be tied to a process, or ended

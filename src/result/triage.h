@@ -8,7 +8,7 @@
 #include "triage/odd_one_out.h"
 #include "triage/rule.h"
 
-enum { XP_TRIAGE_BUDGET = 24576 };
+enum { XP_TRIAGE_BUDGET = 24576, XP_TRIAGE_BUDGET_EACH = 8192 /* for each further process */ };
 
 struct xp_triage_window {
 	uint64_t start_ns, duration_ns, requested_ms;
@@ -76,6 +76,8 @@ struct xp_triage_parts {
 
 /* Rules, summary, gaps, quality. evidence.artifact is the caller's to set. */
 struct xp_triage *xp_triage_assemble(const struct xp_triage_parts *parts, struct xp_arena *arena);
+/* Bytes of contract 1.1 that the compact document may take. */
+size_t xp_triage_budget(const struct xp_triage *triage);
 /* One cut of the size budget: false when nothing is left to cut. */
 bool xp_triage_shrink(void *value);
 

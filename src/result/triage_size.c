@@ -62,6 +62,11 @@ static bool shrink_several(struct xp_triage *triage)
 	       cut_findings(&triage->n_findings, 3) || cut_row_findings(triage, 0) || cut_findings(&triage->n_findings, 1);
 }
 
+size_t xp_triage_budget(const struct xp_triage *triage)
+{
+	return XP_TRIAGE_BUDGET + (triage->n_processes > 1 ? (triage->n_processes - 1) * XP_TRIAGE_BUDGET_EACH : 0);
+}
+
 bool xp_triage_shrink(void *value)
 {
 	struct xp_triage *triage = value;

@@ -4,6 +4,7 @@ happened to be one of another PID namespace. Case C8: entries of the process lis
 import os
 import pathlib
 import shutil
+import sys
 import time
 
 import gpus
@@ -76,6 +77,25 @@ def test_nobody():
         assert doc["candidates"] == [] and doc["total_candidates"] == 0 and doc["warnings"] == [], doc
         doc = discover(target.pid, gpus.Nvml(0), exit=0).doc
         assert doc["candidates"] == [] and doc["warnings"] == [], "a machine without a GPU has no holder"
+
+
+def test_long_command_lines_give_way_to_the_budget():
+    nvml = gpus.Nvml()
+    folder, name = os.path.split(gpus.node(0))
+    long = f"{folder}{'/.' * 600}/{name}"
+    with xp.Target(sys.executable, gpus.HOLDER, gpus.FAKES / "libcuda.so.1", *[long] * 97) as target:
+        nvml.set(processes_of_0=f"{target.pid}:4096")
+        run = discover(target.pid, nvml, exit=0)
+        words = run.doc["candidates"][0]["command_line"]
+        assert len(run.out) <= 16384 and words[1] == str(gpus.HOLDER) and words[-1] == "\u2026" and len(words) == 16, (len(run.out), words)
+
+
+def test_the_report_proposes_a_command_that_runs():
+    with gpus.holder(0) as target:
+        nvml = gpus.Nvml().set(processes_of_0=f"{target.pid}:4096")
+        report = xp.run("discover", "--pid", target.pid, "--human", text=True, exit=0, env=nvml.env()).out.decode()
+        command = report.split("next: ")[1].splitlines()[0].split()
+        assert command[0] == xp.XPROBE and command[1:] == f"measure --pid {target.pid} --triage --duration-ms 2000".split(), command
 
 
 def test_foreign_numbers_name_nobody():

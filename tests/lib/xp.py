@@ -137,7 +137,7 @@ def budget_of(doc):
         return None if inner is None else BUDGET + inner
     if kind == "triage-result":
         return TRIAGE_BUDGET + TRIAGE_BUDGET_EACH * max(0, len(doc.get("processes") or []) - 1)
-    return BUDGET if kind.endswith("-result") or kind == "validate" else None
+    return BUDGET if kind.endswith("-result") or kind in ("validate", "discover") else None
 
 
 def check_accounts(doc):
