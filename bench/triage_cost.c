@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Targets of bench/triage-cost. Says "ready", then does one batch of work for each line of stdin and answers "done".
- * bench_triage_cost spin | echo: numbers alone, or questions and answers between two threads over a socket, two switches and four calls each.
+ * bench_triage_cost spin | echo: numbers alone, or questions and answers between two threads over a socket, two switches and four calls
+ * each.
  */
 #include <pthread.h>
 #include <stdint.h>

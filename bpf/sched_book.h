@@ -41,6 +41,12 @@ static __always_inline __u64 runs_of(struct task_struct *task)
 	return 0;
 }
 
+/* In one comparison (pad is 0 in both): with one for each member the verifier takes ten times as long over the slots. */
+static __always_inline bool same_place(const struct xp_sched_place *a, const struct xp_sched_place *b)
+{
+	return *(const __u64 *)a == *(const __u64 *)b;
+}
+
 static __always_inline void book(struct xp_sched_thread *thread, const struct xp_sched_place *place, __u64 ns)
 {
 	struct xp_sched_slot *slot = &thread->slots[XP_SCHED_SLOTS - 1];
@@ -51,7 +57,7 @@ static __always_inline void book(struct xp_sched_thread *thread, const struct xp
 		if (!at->count) {
 			at->place = *place;
 			thread->n_slots = i + 1;
-		} else if (at->place.nr != place->nr || at->place.where != place->where || at->place.compat != place->compat) {
+		} else if (!same_place(&at->place, place)) {
 			continue;
 		}
 		slot = at;

@@ -22,15 +22,18 @@ static __always_inline bool is_restart_call(__u32 nr, __u32 compat)
 	return compat ? nr == NR_32_RESTART_SYSCALL : nr == NR_RESTART_SYSCALL;
 }
 
+/* Without branches, whose combinations the verifier would walk one by one: every bit below the highest one is set, then they are counted.
+ */
 static __always_inline __u32 log2_bucket(__u64 ns)
 {
-	__u32 bucket = 0;
+	ns |= 1;
+	for (int step = 1; step < 64; step *= 2)
+		ns |= ns >> step;
+	ns -= ns >> 1 & 0x5555555555555555;
+	ns = (ns & 0x3333333333333333) + (ns >> 2 & 0x3333333333333333);
+	ns = (ns + (ns >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	__u32 bucket = (ns * 0x0101010101010101 >> 56) - 1;
 
-	for (int step = 32; step; step >>= 1)
-		if (ns >> step) {
-			ns >>= step;
-			bucket += step;
-		}
 	return bucket < XP_SYS_BUCKETS ? bucket : XP_SYS_BUCKETS - 1;
 }
 

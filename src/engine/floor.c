@@ -177,3 +177,13 @@ int xp_floor_measure(struct xp_floors *ret_floors, struct xp_err *reterr)
 	};
 	return 0;
 }
+
+int xp_floor_measure_sample(struct xp_opt_u64 *ret_sample, struct xp_err *reterr)
+{
+	xp_auto(done) struct xp_floor *skel = NULL;
+	int rc = load(false, &skel, reterr);
+
+	if (!rc)
+		*ret_sample = time_sample(skel);
+	return rc;
+}

@@ -20,5 +20,7 @@ struct xp_floors {
  * the call fails only when no program can be loaded at all.
  */
 int xp_floor_measure(struct xp_floors *ret_floors, struct xp_err *reterr);
+/* The sample alone: each other kind would wait for the kernel to let go of its probe. */
+int xp_floor_measure_sample(struct xp_opt_u64 *ret_sample, struct xp_err *reterr);
 
 #endif

@@ -95,7 +95,7 @@ static int load_engine(struct xp_cpu_member *member, const struct xp_inventory_r
 		.threads = request->threads,
 		.python = several ? NULL : xp_python_layout(python),
 	};
-	struct xp_floors floors = { 0 };
+	struct xp_opt_u64 floor = { 0 };
 	struct xp_sampler *sampler;
 	xp_auto_err refused = { 0 };
 	int rc = xp_sampler_new(&config, &sampler, reterr);
@@ -104,8 +104,8 @@ static int load_engine(struct xp_cpu_member *member, const struct xp_inventory_r
 		return rc;
 	group->engine = sampler;
 	/* Without BPF no floor can be measured; what samples cost is not told then. */
-	if (!xp_floor_measure(&floors, &refused) && floors.sample.set)
-		group->floor_ns[0] = floors.sample.v;
+	if (!xp_floor_measure_sample(&floor, &refused) && floor.set)
+		group->floor_ns[0] = floor.v;
 	return 0;
 }
 

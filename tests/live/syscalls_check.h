@@ -14,6 +14,23 @@
 
 #include "base/cleanup.h"
 #include "inventory/syscalls.h"
+#include "wire/syscalls.h"
+
+/* The shortest call lies in the first bucket that holds any, the longest in the last; the last bucket of all takes what is longer, too. */
+static inline void check_buckets(const struct xp_syscall_group *group)
+{
+	const size_t n = XP_LEN(group->histogram_log2_ns.bucket);
+	size_t first = n, last = 0;
+
+	for (size_t b = 0; b < n; b++)
+		if (group->histogram_log2_ns.bucket[b]) {
+			first = first < n ? first : b;
+			last = b;
+		}
+	assert_true(first < n && last < XP_SYS_BUCKETS);
+	assert_true(group->duration_ns.min >> first <= 1 && (group->duration_ns.min >> first || !first));
+	assert_int_equal(group->duration_ns.max >> last, group->duration_ns.max ? 1 : 0);
+}
 
 /* The books close, whatever happened. */
 static inline void check_identity(const struct xp_syscalls *value)
@@ -32,6 +49,8 @@ static inline void check_identity(const struct xp_syscalls *value)
 		for (size_t e = 0; e < group->n_errors_by_errno; e++)
 			errors += group->errors_by_errno[e].n;
 		assert_int_equal(buckets, group->count);
+		if (group->count)
+			check_buckets(group);
 		assert_int_equal(errors, group->errors);
 		assert_true(group->duration_ns.min <= group->duration_ns.max && group->duration_ns.max <= group->duration_ns.total);
 		counts += group->count;
