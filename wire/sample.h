@@ -68,7 +68,6 @@ struct xp_python_identity {
 	__u64 name[3], file[3];		    /* of these texts: length, hash, last 8 bytes */
 };
 XP_WIRE_SIZE(struct xp_python_identity, 144);
-
 static inline __attribute__((always_inline)) __u32 xp_python_mark(const struct xp_python_identity *identity)
 {
 	const __u64 *words = (const __u64 *)identity;
