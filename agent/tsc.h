@@ -24,7 +24,7 @@ struct tsc {
 	unsigned pairs;
 	struct tsc_pair old, young; /* the rate is that since the old one, half a second to a second back */
 	uint64_t error_ns;	    /* largest one of this capture; 0: the counter was not used */
-};
+} __attribute__((aligned(64)));	    /* what threads read is one line */
 
 /* Forgets all lines. `possible`: what xp_agent_tsc_possible said. */
 void xp_agent_tsc_begin(struct tsc *tsc, bool possible);
