@@ -11,7 +11,6 @@
 #include "agent/objects.h"
 #include "agent/residual.h"
 #include "agent/state.h"
-#include "agent/tsc.h"
 
 struct agent {
 	uint64_t *live; /* shared: AGENT_LIVE; the kernel wipes the page in forked children */
@@ -44,11 +43,10 @@ struct agent {
 	bool forced;	     /* parsing what a forced flush brought */
 	struct shard before; /* counts when the capture began */
 	uint64_t captured_launches;
-	uint32_t ring_mask;
 	uint64_t warm_bytes; /* of the ring: its pages are there */
 	uint64_t generation, armed_ns, deadline_ns, flushed_ns;
 	uint64_t lease_seen, lease_ns;
-	uint32_t kinds[3], n_kinds;
+	uint32_t ring_mask, kinds[3], n_kinds;
 	struct clock clock;
 	struct tsc tsc; /* partly shared */
 	struct residual residual;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "agent/cupti_calls.h"
+#include "agent/tsc.h"
 #include "wire/agent.h"
 
 enum {
