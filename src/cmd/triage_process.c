@@ -4,8 +4,6 @@
 
 #include <assert.h>
 
-#include "inventory/thread_filter.h"
-
 /*
  * NVML first: its child is forked before there is anything of BPF to inherit, and initialises while the others get ready. cgroup early and
  * threads late: the end readings of many threads take longest. The agent comes when all else is ready, and its lease asks for being armed
@@ -86,25 +84,9 @@ static void look_at(struct xp_triage_run *run, struct xp_triage_process *process
 	look_at_cuda(run, process);
 }
 
-/* Of several processes some may have no thread of the wanted name; that none has one is the caller's mistake. */
-static int check_filter(const struct xp_triage_run *run, struct xp_err *reterr)
-{
-	xp_auto_err first = { 0 };
-
-	for (size_t i = 0; i < run->targets.n; i++) {
-		xp_auto_err err = { 0 };
-
-		if (!xp_thread_filter_check(&run->request, run->targets.at[i], run->session->arena, &err))
-			return 0;
-		if (!first.code)
-			xp_err_move(&first, &err);
-	}
-	return xp_err_move(reterr, &first);
-}
-
 int xp_triage_open_sources(struct xp_triage_run *run, struct xp_err *reterr)
 {
-	int rc = run->request.threads ? check_filter(run, reterr) : 0;
+	int rc = xp_triage_check_threads(&run->request, &run->targets, run->session->arena, reterr);
 
 	run->collectors = xp_arena_array(run->session->arena, struct xp_collector, run->targets.n * XP_SOURCE_COUNT);
 	for (size_t i = 0; i < run->targets.n; i++)

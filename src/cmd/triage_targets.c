@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/proc_tree.h"
+#include "inventory/thread_filter.h"
 #include "plan/spec.h"
 
 int xp_triage_choose(const struct xp_session *session, struct xp_triage_choice *ret_choice, struct xp_err *reterr)
@@ -103,4 +104,20 @@ int xp_triage_open_targets(const struct xp_triage_choice *choice, struct xp_aren
 	if (!rc)
 		*ret_targets = targets;
 	return rc;
+}
+
+int xp_triage_check_threads(const struct xp_inventory_request *request, const struct xp_triage_targets *targets, struct xp_arena *arena,
+			    struct xp_err *reterr)
+{
+	xp_auto_err first = { 0 };
+
+	for (size_t i = 0; request->threads && i < targets->n; i++) {
+		xp_auto_err err = { 0 };
+
+		if (!xp_thread_filter_check(request, targets->at[i], arena, &err))
+			return 0;
+		if (!first.code)
+			xp_err_move(&first, &err);
+	}
+	return first.code ? xp_err_move(reterr, &first) : 0;
 }

@@ -8,6 +8,8 @@
 
 enum { XP_TRIAGE_MAX_PIDS = 16, XP_TRIAGE_MAX_TREE = 64 };
 
+struct xp_inventory_request;
+
 struct xp_triage_choice {
 	uint32_t pids[XP_TRIAGE_MAX_PIDS]; /* as given */
 	size_t n;
@@ -29,5 +31,11 @@ struct xp_triage_targets {
  */
 int xp_triage_open_targets(const struct xp_triage_choice *choice, struct xp_arena *arena, struct xp_triage_targets *ret_targets,
 			   struct xp_err *reterr);
+/*
+ * A filter of threads must fit one of them: of several processes some may have no thread of the wanted name; that none has one is the
+ * caller's mistake (contract 6.8). 0 without a filter.
+ */
+int xp_triage_check_threads(const struct xp_inventory_request *request, const struct xp_triage_targets *targets, struct xp_arena *arena,
+			    struct xp_err *reterr);
 
 #endif

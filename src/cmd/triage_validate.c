@@ -2,6 +2,7 @@
 /* `validate --triage`: tries the right of each source; touches nothing in the target. No state. */
 #include <string.h>
 
+#include "cmd/inventory_run.h"
 #include "cmd/measure.h"
 #include "cmd/triage_cuda.h"
 #include "cmd/triage_targets.h"
@@ -136,11 +137,16 @@ int xp_validate_triage(struct xp_session *session, struct xp_err *reterr)
 {
 	struct xp_triage_validation *value = xp_arena_new_of(session->arena, struct xp_triage_validation);
 	struct xp_triage_targets targets;
+	struct xp_inventory_request request = { 0 };
 	struct xp_triage_choice choice;
 	int rc = xp_triage_choose(session, &choice, reterr);
 
 	if (!rc)
+		rc = xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, &request, reterr);
+	if (!rc)
 		rc = xp_triage_open_targets(&choice, session->arena, &targets, reterr);
+	if (!rc)
+		rc = xp_triage_check_threads(&request, &targets, session->arena, reterr);
 	if (rc)
 		return rc;
 	struct xp_triage_check *checks = check_sources(telling_target(&targets), session->arena);

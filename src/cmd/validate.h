@@ -6,10 +6,13 @@
 #include "cmd/command.h"
 #include "plan/spec.h"
 
+struct xp_inventory_request;
+
 /* flag: the inventory's mode switch. */
 int xp_validate_inventory(struct xp_session *session, const char *flag, struct xp_err *reterr);
-/* expected: identity of a spec, NULL for flags. */
-int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid, bool off_cpu, struct xp_err *reterr);
+/* expected: identity of a spec, NULL for flags. request: its filter of threads is checked. */
+int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid,
+		    const struct xp_inventory_request *request, bool off_cpu, struct xp_err *reterr);
 int xp_validate_cpu_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
 int xp_validate_graph_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr);
 int xp_validate_triage(struct xp_session *session, struct xp_err *reterr);

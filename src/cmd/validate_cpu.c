@@ -6,6 +6,7 @@
 #include "engine/bpf_sample.h"
 #include "family/family.h"
 #include "inventory/cpu_samples_spec.h"
+#include "inventory/thread_filter.h"
 
 static const char *sentence(const struct xp_feature *feature, struct xp_arena *arena)
 {
@@ -84,7 +85,8 @@ static void report(const void *opaque, struct xp_text *out, bool color)
 			    v->features[i].unblock ? v->features[i].unblock : "");
 }
 
-int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid, bool off_cpu, struct xp_err *reterr)
+int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid,
+		    const struct xp_inventory_request *request, bool off_cpu, struct xp_err *reterr)
 {
 	struct xp_cpu_validation *value = xp_arena_new_of(session->arena, struct xp_cpu_validation);
 	xp_auto(xp_target_close) struct xp_target *target = NULL;
@@ -93,6 +95,8 @@ int xp_validate_cpu(struct xp_session *session, const struct xp_target_id *expec
 	size_t n_tids;
 	int rc = xp_target_open(pid, expected, &target, reterr);
 
+	if (!rc && request->threads)
+		rc = xp_thread_filter_check(request, target, session->arena, reterr);
 	if (!rc)
 		rc = look_for_python(session, target, value, reterr);
 	if (!rc)
@@ -128,5 +132,5 @@ int xp_validate_cpu_spec(struct xp_session *session, const json_t *document, str
 
 	if (!rc)
 		rc = xp_inventory_threads(spec.threads, session->arena, &request, reterr);
-	return rc ? rc : xp_validate_cpu(session, &spec.target, spec.target.pid, spec.off_cpu.set && spec.off_cpu.v, reterr);
+	return rc ? rc : xp_validate_cpu(session, &spec.target, spec.target.pid, &request, spec.off_cpu.set && spec.off_cpu.v, reterr);
 }

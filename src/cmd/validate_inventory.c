@@ -7,6 +7,7 @@
 #include "cmd/inventory_run.h"
 #include "engine/engine.h"
 #include "inventory/syscalls_spec.h"
+#include "inventory/thread_filter.h"
 
 static void feature_issues(struct xp_syscalls_validation *value, const struct xp_feature *features, size_t n, struct xp_arena *arena)
 {
@@ -38,7 +39,8 @@ static void report(const void *value, struct xp_text *out, bool color)
 			    v->features[i].unblock ? v->features[i].unblock : "");
 }
 
-static int validate_syscalls(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid, struct xp_err *reterr)
+static int validate_syscalls(struct xp_session *session, const struct xp_target_id *expected, uint32_t pid,
+			     const struct xp_inventory_request *request, struct xp_err *reterr)
 {
 	struct xp_syscalls_validation *value = xp_arena_new_of(session->arena, struct xp_syscalls_validation);
 	xp_auto(xp_target_close) struct xp_target *target = NULL;
@@ -46,6 +48,8 @@ static int validate_syscalls(struct xp_session *session, const struct xp_target_
 	size_t n;
 
 	int rc = xp_target_open(pid, expected, &target, reterr);
+	if (!rc && request->threads)
+		rc = xp_thread_filter_check(request, target, session->arena, reterr);
 	if (!rc)
 		rc = xp_rights_check(xp_engine_bpf_syscalls.needs, session->arena, &features, &n, reterr);
 	if (!rc)
@@ -73,12 +77,13 @@ int xp_validate_inventory(struct xp_session *session, const char *flag, struct x
 		rc = xp_inventory_threads(xp_flag_text(session, "--threads", NULL), session->arena, &request, reterr);
 	if (rc)
 		return rc;
-	return strcmp(flag, "--cpu-sample") ? validate_syscalls(session, NULL, pid, reterr)
-					    : xp_validate_cpu(session, NULL, pid, xp_flag_on(session, "--off-cpu"), reterr);
+	return strcmp(flag, "--cpu-sample") ? validate_syscalls(session, NULL, pid, &request, reterr)
+					    : xp_validate_cpu(session, NULL, pid, &request, xp_flag_on(session, "--off-cpu"), reterr);
 }
 
 int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, const json_t *document, struct xp_err *reterr)
 {
+	struct xp_inventory_request request = { 0 };
 	struct xp_syscalls_spec spec;
 
 	if (kind == XP_SPEC_CPU)
@@ -86,5 +91,7 @@ int xp_validate_other_spec(struct xp_session *session, enum xp_spec_kind kind, c
 	if (kind == XP_SPEC_GRAPH)
 		return xp_validate_graph_spec(session, document, reterr);
 	int rc = xp_syscalls_spec_read(document, session->arena, &spec, reterr);
-	return rc ? rc : validate_syscalls(session, &spec.target, spec.target.pid, reterr);
+	if (!rc)
+		rc = xp_inventory_threads(spec.threads, session->arena, &request, reterr);
+	return rc ? rc : validate_syscalls(session, &spec.target, spec.target.pid, &request, reterr);
 }

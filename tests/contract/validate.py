@@ -145,5 +145,15 @@ def test_kernel_return_probes_of_cxx_only_when_asked():
         assert found.doc["start"]["host"]["symbol_demangled"] == "fun(int)", found
 
 
+def test_a_filter_of_threads_is_checked_as_measure_checks_it():
+    """validate called a triage with a broken regex valid, and every inventory whose filter fits no thread."""
+    with xp.sleeper() as target:
+        for mode in ("--cpu-sample", "--syscall-aggregate", "--triage"):
+            for words in ("no pattern", "name~(", "name~^nobody$"):
+                error = xp.run("validate", "--pid", target.pid, mode, "--threads", words, code="INVALID_EVENT_SELECTOR", exit=1).error
+                assert words != "name~^nobody$" or error["details"]["candidates"], error
+            assert xp.run("validate", "--pid", target.pid, mode, "--threads", "name~.", exit=0).doc["ok"]
+
+
 if __name__ == "__main__":
     xp.main()
