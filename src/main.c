@@ -44,8 +44,15 @@ static void catch_signals(void)
 	struct sigaction action = { .sa_handler = on_signal };
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-	for (size_t i = 0; i < XP_LEN(signals); i++)
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < XP_LEN(signals); i++) {
 		sigaction(signals[i], &action, NULL);
+		sigaddset(&set, signals[i]);
+	}
+	/* A caller may have blocked them, `mcp` does until here. */
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	xp_lost_pages_read_as_zero();
 	signal(SIGXFSZ, SIG_IGN); /* a file over RLIMIT_FSIZE is a write that fails, not our end */

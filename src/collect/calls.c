@@ -45,13 +45,9 @@ struct xp_calls *xp_calls_new(int input_fd)
 
 __attribute__((noreturn)) static void become(const char *const *argv, int out, int file_fd, pid_t parent)
 {
-	sigset_t none;
-
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	if (getppid() != parent)
 		_exit(1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* The file first: the pipe may sit on its number. */
 	int pipe_copy = fcntl(out, F_DUPFD_CLOEXEC, FILE_FD + 1), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (pipe_copy < 0 || null < 0 || (file_fd >= 0 && file_fd != FILE_FD && dup2(file_fd, FILE_FD) < 0))
@@ -77,7 +73,17 @@ int xp_calls_start(struct xp_calls *calls, const char *const *argv, int file_fd,
 	if (pipe2(ends, O_CLOEXEC))
 		return xp_fail_call(reterr, XP_E_RESOURCE_LIMIT, errno, "pipe2", "%s", argv[1]);
 	xp_auto_fd out = ends[0], in = ends[1];
+	/*
+	 * Until the program has its own handlers a signal waits: this process's handler, which the child has before it is that program, would
+	 * swallow it.
+	 */
+	sigset_t signals, before;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, &before);
 	pid_t parent = getpid(), pid = fork();
+	if (pid)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return xp_fail_call(reterr, XP_E_RESOURCE_LIMIT, errno, "fork", "%s", argv[1]);
 	if (!pid)

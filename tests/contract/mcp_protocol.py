@@ -150,6 +150,19 @@ def test_the_end_of_input_ends_it_also_beside_a_capture():
         assert json.loads(out)["result"]["structuredContent"]["status"] == "cancelled"
 
 
+def test_a_cancellation_right_behind_its_call_is_not_lost():
+    xp.need_bpf()
+    with xp.sleeper() as target:
+        for pause in (0, 0, 0, 0.002, 0.01):
+            with Session() as session:
+                session.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                              "params": {"name": "inventory", "arguments": {"pid": target.pid, "syscall_aggregate": True, "duration_ms": 20000}}})
+                time.sleep(pause)
+                for _ in range(3):
+                    session.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+                assert session.end()[:2] == (0, b""), pause
+
+
 def test_a_signal_ends_it_like_the_end_of_input():
     with Session() as session:
         assert session.ask("ping")["result"] == {}
