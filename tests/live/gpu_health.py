@@ -10,7 +10,7 @@ import time
 import gpus
 import xp
 
-WINDOW_MS = 700
+WINDOW_MS = 500
 
 
 def triage(target, nvml, *more, window=WINDOW_MS, **options):
