@@ -88,7 +88,7 @@ def test_kernels_copies_and_sets_from_one_arm():
         checked = xp.ok("validate", "--pid", target.pid, "--triage", "--json")
         assert checked["requirements"]["target_mutation"] and checked["requirements"]["agent_activation"] == "injection_required", checked
         assert [w["code"] for w in checked["warnings"]] == ["TARGET_PROCESS_WILL_BE_MODIFIED"], checked["warnings"]
-        run = triage(target, window=2500, lines=[f"launch 1 {KERNELS} slow_kernel 8000000", "memcpy 1 1 3 4194304 31", "memcpy 2 3 2 4194304 37",
+        run = triage(target, window=3000, lines=[f"launch 1 {KERNELS} slow_kernel 8000000", "memcpy 1 1 3 4194304 31", "memcpy 2 3 2 4194304 37",
                                                  f"memset {SETS}", "graph 3 41"])
         doc = run.doc
         kernels, copies = doc["summary"]["cuda_kernels"], doc["summary"]["cuda_copies"]
