@@ -179,6 +179,8 @@ static bool find_places(const struct xp_elf *elf, const struct xp_symtab *table,
 	size_t len = strlen(text);
 
 	ret_places->n = 0;
+	if (!len)
+		return false;
 	for (uint64_t from = 0; from < table->names_size; from += WINDOW_BYTES) {
 		uint64_t left = table->names_size - from, window = left < WINDOW_BYTES + len ? left : WINDOW_BYTES + len;
 		const char *end = table->names + from + window, *at = table->names + from;

@@ -42,21 +42,29 @@ static void tell_place(const struct xp_maps *maps, const struct xp_mapping *firs
 }
 
 /* How many bytes were read. */
+static uint64_t look_through_elf(const struct xp_elf *elf, const struct xp_maps *maps, const struct xp_mapping *first,
+				 const struct xp_nvtx_file *file, const struct xp_nvtx_visitor *visitor)
+{
+	struct xp_elf_section data;
+
+	if (!xp_elf_section(elf, ".data", &data) || !data.bytes)
+		return 0;
+	for (uint64_t at = -data.vaddr % STEP; at + GLOBALS_BYTES <= data.size; at += STEP)
+		if (data.bytes[at + 8] == 16 && looks_alike(data.bytes + at))
+			tell_place(maps, first, file, data.offset + at, visitor);
+	return data.size;
+}
+
 static uint64_t look_through(struct xp_target *target, const struct xp_mapping *first, const struct xp_nvtx_file *file,
 			     const struct xp_nvtx_visitor *visitor)
 {
 	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
 	xp_auto_err ignored = { 0 };
 	xp_auto_fd fd = -1;
-	struct xp_elf_section data;
 
-	if (xp_target_open_mapping(target, first, &fd, &ignored) || xp_elf_open(fd, first->path, &elf, &ignored) ||
-	    !xp_elf_section(elf, ".data", &data) || !data.bytes)
+	if (xp_target_open_mapping(target, first, &fd, &ignored) || xp_elf_open(fd, first->path, &elf, &ignored))
 		return 0;
-	for (uint64_t at = -data.vaddr % STEP; at + GLOBALS_BYTES <= data.size; at += STEP)
-		if (data.bytes[at + 8] == 16 && looks_alike(data.bytes + at))
-			tell_place(xp_target_maps(target), first, file, data.offset + at, visitor);
-	return data.size;
+	return look_through_elf(elf, xp_target_maps(target), first, file, visitor);
 }
 
 static bool is_first_of_file(const struct xp_maps *maps, size_t index)

@@ -14,6 +14,14 @@
 
 enum { N_ADDRESSES = 64 };
 
+static bool count(const struct xp_symbol *symbol, void *arg)
+{
+	size_t *n = arg;
+
+	*n += symbol->name_len;
+	return true;
+}
+
 static void ask_about_names(const struct xp_elf *elf, struct xp_arena *arena)
 {
 	static const char *const names[] = { "one_ret", "calc", "choice", "a", "Foo::fun()" };
@@ -21,6 +29,7 @@ static void ask_about_names(const struct xp_elf *elf, struct xp_arena *arena)
 	struct xp_symbol near[8];
 	struct xp_usdt_site *sites;
 	uint64_t slots[4];
+	size_t n_chars = 0;
 
 	for (size_t i = 0; i < XP_LEN(names); i++) {
 		struct xp_symbol_query query = { .name = names[i], .version = i == 1 ? "XP_1.0" : NULL, .full = i == 4 };
@@ -36,6 +45,10 @@ static void ask_about_names(const struct xp_elf *elf, struct xp_arena *arena)
 	xp_elf_usdt(elf, "python", "gc__start", arena, &sites);
 	xp_elf_build_id(elf, arena);
 	xp_elf_needed(elf, 0);
+	if (xp_elf_soname(elf))
+		n_chars += strlen(xp_elf_soname(elf));
+	xp_symbols_each(elf, "f", count, &n_chars);
+	xp_symbols_each(elf, "", count, &n_chars);
 	xp_elf_language(elf);
 }
 

@@ -14,7 +14,7 @@ for source in tests/fuzz/*.c; do
 	[ -e "$source" ] || continue
 	name=$(basename "$source" .c)
 	case $name in
-	eh_frame | elf_image | perf_map | python_lines) seconds=$long ;;
+	eh_frame | elf_image | nvtx | perf_map | python_lines) seconds=$long ;;
 	*) seconds=$short ;;
 	esac
 	mkdir "$scratch/$name"
