@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,7 @@ static inline struct script start_script(const char *python, const char *file, c
 	assert_int_equal(pipe(ends), 0);
 	struct script script = { .pid = fork() };
 	if (!script.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing outlives a test that was killed */
 		dup2(ends[1], 1);
 		close(ends[0]);
 		close(ends[1]);
@@ -91,11 +93,13 @@ static inline struct script start_script_inside(const char *python, const char *
 	assert_int_equal(pipe(ends), 0);
 	struct script script = { .pid = fork() };
 	if (!script.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], 1);
 		if (unshare(CLONE_NEWPID))
 			_exit(127);
 		pid_t inner = fork();
 		if (!inner) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			execl(python, python, "-E", file, argument, (char *)NULL);
 			_exit(127);
 		}
