@@ -74,8 +74,8 @@ int xp_calls_start(struct xp_calls *calls, const char *const *argv, int file_fd,
 		return xp_fail_call(reterr, XP_E_RESOURCE_LIMIT, errno, "pipe2", "%s", argv[1]);
 	xp_auto_fd out = ends[0], in = ends[1];
 	/*
-	 * Until the program has its own handlers a signal waits: this process's handler, which the child has before it is that program, would
-	 * swallow it.
+	 * Until the program has its own handlers a signal waits: this process's handler, which the child has before it is that program,
+	 * would swallow it.
 	 */
 	sigset_t signals, before;
 	sigemptyset(&signals);
