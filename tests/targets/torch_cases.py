@@ -100,6 +100,51 @@ def gaps():
     return step
 
 
+def items():
+    """The value of every small result is asked for at once: a copy back and a wait for each."""
+    x = torch.zeros(1 << 16, device=device)
+
+    def step():
+        for _ in range(100):
+            x.add_(1)
+            x[0].item()
+
+    return step
+
+
+def serial():
+    """Two streams that wait for each other after every kernel, so that nothing overlaps; each kernel fills a small part of the device."""
+    streams, x = [torch.cuda.Stream(), torch.cuda.Stream()], [torch.zeros(1, 3000, 1, device=device) for _ in range(2)]
+
+    def step():
+        for i in range(16):
+            with torch.cuda.stream(streams[i % 2]):
+                torch.sort(x[i % 2], dim=1)
+            streams[1 - i % 2].wait_stream(streams[i % 2])
+        torch.cuda.synchronize()
+
+    return step
+
+
+def loader():
+    """Python prepares each batch while the device waits."""
+    net, out = torch.nn.Linear(1024, 1024).to(device), torch.empty(1024, pin_memory=True)
+
+    def augment_batch(seed):
+        total = 0
+        for value in range(200000):
+            total += value * seed % 7
+        return total
+
+    def step():
+        out[0] = augment_batch(3)
+        with torch.no_grad():
+            net(out.to(device, non_blocking=True))
+        torch.cuda.synchronize()
+
+    return step
+
+
 def request():
     """One request, one launch, one kernel."""
     begin = ctypes.CDLL(sys.argv[3]).request_begin
@@ -113,7 +158,8 @@ def request():
     return step
 
 
-step = {"train": train, "infer": infer, "tiny": tiny, "pageable": pageable, "slow": slow, "gaps": gaps, "request": request}[case]()
+step = {"train": train, "infer": infer, "tiny": tiny, "pageable": pageable, "slow": slow, "gaps": gaps, "items": items, "serial": serial,
+        "loader": loader, "request": request}[case]()
 for _ in range(5):
     step()
 torch.cuda.synchronize()
