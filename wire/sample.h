@@ -18,9 +18,8 @@
 #define XP_SAMPLE_IN_KERNEL 1	/* interrupted in the kernel: n_kernel frames lie on top of the user stack */
 #define XP_SAMPLE_NO_USER 2	/* no user registers (kernel thread, exiting) */
 #define XP_SAMPLE_STACK_SHORT 4 /* the copy is as long as it may be: more of the stack may lie above it */
-#define XP_SAMPLE_IN_CALL 16	/* CPU: interrupted on behalf of system call nr of the 64-bit table */
 #define XP_SAMPLE_KERNEL_LOST 8 /* the kernel stack could not be taken */
-
+#define XP_SAMPLE_IN_CALL 16	/* CPU: interrupted on behalf of system call nr of the 64-bit table */
 /* How the walk of the interpreter's frames ended. */
 #define XP_PYTHON_NONE 0 /* not asked for, or this thread runs no Python code */
 #define XP_PYTHON_WHOLE 1

@@ -9,6 +9,7 @@
 
 #define BLOCKED_SHARE 0.30
 #define CHILD_SHARE 0.60
+#define PART_SHARE 0.05 /* a child that ran so long took part in the work of all */
 
 /* What a thread does in a window in which it did little else. */
 struct wait {
@@ -105,22 +106,35 @@ static struct work work_of(const struct xp_triage_relative *child, bool for_its_
 	return most;
 }
 
-/* Work before waiting: what runs is more than what is held up. */
+/*
+ * Work before waiting: what runs is more than what is held up. Where the work goes from one child of a pool to the next, they count
+ * together, and the busiest stands for them.
+ */
 static struct work busiest_child(const struct xp_triage_input *input, bool for_its_end, uint32_t *ret_alike)
 {
-	struct work best = { 0 };
+	struct work best = { 0 }, most = { 0 };
+	uint64_t together_ns = 0;
+	uint32_t took_part = 0;
 
 	*ret_alike = 0;
 	for (size_t i = 0; i < input->n_descendants; i++) {
 		struct work work = work_of(&input->descendants[i], for_its_end);
 
+		if (work.on_cpu) {
+			together_ns += work.ns;
+			took_part += xp_input_share(input, work.ns) >= PART_SHARE;
+			most = work.ns > most.ns ? work : most;
+		}
 		if (!work.wait.thread || xp_input_share(input, work.ns) < CHILD_SHARE)
 			continue;
 		++*ret_alike;
 		if (!best.child || (work.on_cpu != best.on_cpu ? work.on_cpu : work.ns > best.ns))
 			best = work;
 	}
-	return best;
+	if (best.child || xp_input_share(input, together_ns) < CHILD_SHARE)
+		return best;
+	*ret_alike = took_part;
+	return most;
 }
 
 static json_t *text_or_null(const char *text)

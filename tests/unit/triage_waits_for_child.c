@@ -98,6 +98,22 @@ static void bounds(void **state)
 	assert_string_equal(codes(s), "");
 }
 
+/* A pool hands the work from one child to the next: none of them is busy for long, all of them together are. */
+static void children_together(void **state)
+{
+	struct family *f = family_of(state);
+	struct scene *s = f->scene;
+
+	wait_in(f, "futex", 900);
+	birth(f, 0, WORKER, 270);
+	birth(f, 1, WORKER + 1, 329);
+	assert_string_equal(codes(s), "");
+	birth(f, 1, WORKER + 1, 330);
+	assert_string_equal(codes(s), "waits_for_child");
+	assert_int_equal(json_integer_value(told(s, "child_pid")), WORKER + 1);
+	assert_int_equal(json_integer_value(told(s, "children_alike")), 2);
+}
+
 static void evidence_names_both_and_the_means(void **state)
 {
 	static const struct {
@@ -242,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(bounds),
+		SCENE_TEST(children_together),
 		SCENE_TEST(evidence_names_both_and_the_means),
 		SCENE_TEST(takes_what_the_parent_would_say),
 		SCENE_TEST(next_is_the_childs_best),
