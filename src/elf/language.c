@@ -159,5 +159,11 @@ struct xp_language xp_elf_language(const struct xp_elf *elf)
 		language.cxx = has_text(elf, cxx_mark, sizeof(cxx_mark));
 	if (stripped && !language.cxx && !language.rust)
 		language.rust = has_text(elf, rust_mark, sizeof(rust_mark) - 1);
+	/*
+	 * The unwinder reads its own frames, too, when something is thrown: C that must be treated as C++. Static programs of C carry it
+	 * for the cancellation of threads.
+	 */
+	if (!language.cxx && !language.rust && xp_elf_needed(elf, 0))
+		language.cxx = xp_symbols_mention(elf, "_Unwind_RaiseException");
 	return language;
 }

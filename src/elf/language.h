@@ -6,7 +6,7 @@
 #include "elf/image.h"
 
 struct xp_language {
-	bool go, cxx, rust;		     /* rust: looked for where there is no C++ */
+	bool go, cxx, rust;		     /* cxx: also the unwinder that throws; rust: looked for where there is no C++ */
 	unsigned go_major, go_minor;	     /* 0.0: not readable */
 	uint64_t go_text_start, go_text_end; /* where Go code lies; equal when unknown */
 };

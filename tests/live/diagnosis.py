@@ -39,5 +39,19 @@ def test_among_three():
         assert rank_of(name) <= 3, name
 
 
+def test_a_throwing_program_lives_on():
+    """Returns of the function that throws are looked for by the unwinder itself: the kernel's return probe would end the program."""
+    xp.need_bpf()
+    with bench.running("exceptions", "") as (pid, _):
+        maps = pathlib.Path(f"/proc/{pid}/maps").read_text().split()
+        library = next(word for word in maps if "/libgcc_s" in word)
+        function = f"uprobe:{library}:_Unwind_RaiseException"
+        run = xp.run("measure", "--pid", pid, "--from", f"{function}:entry", "--to", f"{function}:return", "--match", "stack-nested",
+                     "--samples", 31, "--duration-ms", 500, "--max-cost", 0)
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        assert state in "RS", (state, run)
+        print(f"  {run.code or 'measured'}; still in state {state}")
+
+
 if __name__ == "__main__":
     xp.main()

@@ -2,6 +2,8 @@
 /* Exits of functions whose exits are known: labels in tests/targets/shapes/exits.S, and laws that hold for compiled ones. */
 #include "elf_open.h"
 
+#include <unistd.h>
+
 #include "elf/code.h"
 #include "elf/language.h"
 
@@ -235,6 +237,22 @@ static void languages_are_told(void **state)
 	}
 }
 
+/* A changed return address below the function that throws ends the program. */
+static void the_unwinder_is_as_cxx(void **state)
+{
+	static const char *const places[] = { "/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib64/libgcc_s.so.1" };
+	const char *path = places[access(places[0], R_OK) != 0];
+	xp_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	xp_auto(xp_elf_close) struct xp_elf *elf = NULL;
+	struct xp_err err = { 0 };
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(xp_elf_open(fd, path, &elf, &err), 0);
+	xp_elf_load_symbols(elf, -1, path);
+	assert_true(xp_elf_language(elf).cxx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +264,7 @@ int main(void)
 		cmocka_unit_test(compiled_functions_are_decoded_whole),
 		cmocka_unit_test(go_entries_sit_behind_the_stack_check),
 		cmocka_unit_test(languages_are_told),
+		cmocka_unit_test(the_unwinder_is_as_cxx),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
