@@ -9,7 +9,7 @@ static volatile uint64_t seen;
 
 static NOINLINE void check_deadlines(int signal)
 {
-	seen = grind(seen + (uint64_t)signal, 300000);
+	seen = grind(seen + (uint64_t)signal, 700000);
 }
 
 int main(void)
