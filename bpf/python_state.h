@@ -17,6 +17,7 @@
 #define PYTHON_OFFSET_MASK 127	  /* of an offset inside a frame that the verifier does not know */
 
 const volatile struct xp_python_layout xp_python; /* of the only target */
+const volatile __u32 xp_some_python;		  /* of several targets at least one may run Python */
 const volatile __u32 xp_has_loop;		  /* the kernel has bpf_loop (5.17, commit e6f2dd0f8067) */
 
 /* What was found out about a thread. tstate 0: none, as long as the newest thread state is still `newest`. */

@@ -10,32 +10,33 @@
 #include "python_thread.h"
 #include "sample_record.h"
 
-/* One frame of the walk into the record. 1: the walk ends here. */
+/*
+ * One frame of the walk into the record. 1: the walk ends here. What differs between layouts is reckoned, not branched on: of several
+ * targets the verifier would follow each combination.
+ */
 static long python_frame_step(__u32 i, void *arg)
 {
 	struct python_walk *walk = python_place();
 	struct scratch *scratch = scratch_of_cpu();
 	struct xp_rec_python_frame frame;
+	__s64 is_int, instr;
 	__u32 bytes;
 	__u64 at;
 
 	if (!walk || !scratch || !walk->frame)
 		return 1;
-	bytes = PYTHON(walk, has_owner) ? PYTHON_FRAME_BYTES_311 : PYTHON_FRAME_BYTES;
+	bytes = PYTHON_FRAME_BYTES - (PYTHON_FRAME_BYTES - PYTHON_FRAME_BYTES_311) * (PYTHON(walk, has_owner) & 1);
 	if (bpf_probe_read_user(walk->bytes, bytes, (const void *)walk->frame)) {
 		walk->failed = 1;
 		return 1;
 	}
 	frame.code = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_code)) & ~(__u64)PYTHON(walk, code_tag_mask) & 0xffffffffffffull;
 	frame.mark = python_mark(walk, frame.code);
-	if (PYTHON(walk, has_owner))
-		frame.code |= (__u64)walk->bytes[PYTHON_AT(walk, frame_owner)] << 56;
-	if (PYTHON(walk, frame_is_entry))
-		frame.code |= (__u64)(walk->bytes[PYTHON_AT(walk, frame_is_entry)] & 1) << 48;
-	if (PYTHON(walk, instr_is_int))
-		frame.instr = *(__s32 *)(walk->bytes + PYTHON_AT(walk, frame_instr));
-	else
-		frame.instr = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_instr)) - XP_PYTHON_CODE(frame.code);
+	is_int = PYTHON(walk, instr_is_int);
+	instr = *(__s64 *)(walk->bytes + PYTHON_AT(walk, frame_instr)) - (__s64)frame.code;
+	frame.instr = is_int * *(__s32 *)(walk->bytes + PYTHON_AT(walk, frame_instr)) + (1 - is_int) * instr;
+	frame.code |= (__u64)walk->bytes[PYTHON_AT(walk, frame_owner)] * PYTHON(walk, has_owner) << 56;
+	frame.code |= (__u64)(walk->bytes[PYTHON_AT(walk, frame_is_entry)] & PYTHON(walk, has_is_entry)) << 48;
 	walk->frame = *(__u64 *)(walk->bytes + PYTHON_AT(walk, frame_back));
 	at = scratch->head.n_kernel * 8 + walk->n * sizeof(frame);
 	if (at > KERNEL_BYTES + PYTHON_BYTES - sizeof(frame))
@@ -53,6 +54,8 @@ static __always_inline bool python_choose(struct python_walk *walk, __u32 target
 	walk->target = target;
 	if (!xp_several)
 		return xp_python.version;
+	if (!xp_some_python)
+		return false;
 	layout = bpf_map_lookup_elem(&xp_pythons, &target);
 	if (!layout || !layout->version)
 		return false;

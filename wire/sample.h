@@ -112,7 +112,7 @@ struct xp_python_layout {
 	__u32 code_start, code_bytes; /* what struct xp_python_identity holds of a code object: from its first line to its line table */
 	__u32 code_name, code_file;   /* in between: the qualified name where there is one (3.11), the path */
 	__u32 text_length, text_data; /* in a str object: its length, behind it the hash; the first character if all are ASCII */
-	__u32 pad;
+	__u32 has_is_entry;	      /* frame_is_entry is one */
 };
 XP_WIRE_SIZE(struct xp_python_layout, 112);
 

@@ -28,6 +28,7 @@ struct xp_bpf_targets {
 	const uint32_t *pids; /* as xprobe sees them; borrowed */
 	size_t n;	      /* at most XP_TARGETS_MAX */
 	bool as_several;      /* floors: one process by way of the table, which is what a look-up costs */
+	bool python;	      /* of several: at least one may run Python */
 };
 int xp_bpf_set_targets(struct bpf_object *object, const struct xp_bpf_targets *targets, struct xp_err *reterr);
 int xp_bpf_fill_targets(struct bpf_object *object, const struct xp_bpf_targets *targets, struct xp_err *reterr);

@@ -47,11 +47,12 @@ static bool has_loop(bool unrolled)
 }
 
 /* Which of several processes run Python is told later, target by target. */
-static int configure_pythons(struct xp_sample *skel, size_t n, bool unrolled, struct xp_err *reterr)
+static int configure_pythons(struct xp_sample *skel, const struct xp_bpf_targets *targets, bool unrolled, struct xp_err *reterr)
 {
-	int r = bpf_map__set_max_entries(skel->maps.xp_pythons, (__u32)n);
+	int r = bpf_map__set_max_entries(skel->maps.xp_pythons, (__u32)targets->n);
 
-	skel->rodata->xp_has_loop = has_loop(unrolled);
+	skel->rodata->xp_some_python = targets->python;
+	skel->rodata->xp_has_loop = targets->python && has_loop(unrolled);
 	return r ? xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "layouts of Python") : 0;
 }
 
@@ -97,7 +98,7 @@ static int configure(struct xp_sampler *sampler, const struct xp_sampler_config 
 	skel->rodata->xp_wake_bytes = bytes / WAKE_FRACTION;
 	skel->rodata->xp_by_name = !!config->threads;
 	bpf_map__set_max_entries(skel->maps.xp_counts, (__u32)sampler->targets.n);
-	r = sampler->targets.n > 1 ? configure_pythons(skel, sampler->targets.n, config->unrolled, reterr)
+	r = sampler->targets.n > 1 ? configure_pythons(skel, &sampler->targets, config->unrolled, reterr)
 				   : configure_python(skel, config->python, config->unrolled, reterr);
 	return r ? r : xp_bpf_set_targets(skel->obj, &sampler->targets, reterr);
 }

@@ -77,6 +77,7 @@ static int load(struct xp_bpf_sched *engine, const struct xp_bpf_sched_config *c
 
 	skel->rodata->xp_min_block_ns = config->min_block_ns;
 	skel->rodata->xp_has_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_loop, NULL) == 1;
+	skel->rodata->xp_some_python = config->targets.python;
 	if (config->python)
 		memcpy((void *)&skel->rodata->xp_python, config->python, sizeof(skel->rodata->xp_python));
 	engine->targets = config->targets;

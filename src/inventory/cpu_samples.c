@@ -76,6 +76,7 @@ static int open_parts(struct state *state, struct xp_arena *arena, struct xp_err
 		rc = xp_python_open(state->target, &state->python, reterr);
 	if (rc)
 		return rc;
+	xp_peer_python(&state->member.peer, xp_python_layout(state->python));
 	bool mixed = xp_python_status(state->python) == XP_PYTHON_ACTIVE;
 	uint64_t depth = mixed ? state->request.stack_depth * PLUMBING : state->request.stack_depth + 1;
 	state->member.sum = (struct xp_cpu_sum){

@@ -193,6 +193,12 @@ static int open_inventory(const struct xp_inventory_request *request, struct xp_
 		return rc;
 	}
 	state->target = target;
+	rc = xp_python_open(target, &state->python, reterr);
+	if (rc) {
+		free_state(state);
+		return rc;
+	}
+	xp_peer_python(&state->peer, xp_python_layout(state->python));
 	fill_request(state, request);
 	state->naming_ns = NAMING_NS / state->peer.group->targets.n;
 	state->sum.arena = arena;
@@ -230,8 +236,6 @@ static int prepare(void *opaque, struct xp_err *reterr)
 	struct xp_peer *peer = &state->peer;
 	int rc = xp_unwinder_new(state->target, &state->unwinder, reterr);
 
-	if (!rc)
-		rc = xp_python_open(state->target, &state->python, reterr);
 	if (rc)
 		return rc;
 	state->sum.stacks.unwinder = state->unwinder;

@@ -50,6 +50,11 @@ void xp_peer_leave(struct xp_peer *peer)
 	free(group);
 }
 
+void xp_peer_python(struct xp_peer *peer, const struct xp_python_layout *layout)
+{
+	peer->group->targets.python |= layout && layout->version;
+}
+
 void *xp_peer_at(const struct xp_peer_group *group, size_t target)
 {
 	const struct xp_peer *peer = target < XP_TARGETS_MAX ? group->members[target] : NULL;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "engine/bpf_common.h"
+#include "wire/sample.h"
 #include "wire/targets.h"
 
 /* The kinds that have an engine to share. */
@@ -64,6 +65,9 @@ int xp_peer_join(struct xp_peer *peer, struct xp_peer_targets *shared, enum xp_p
 		 void *state, struct xp_err *reterr);
 /* Frees the group behind its last member. Accepts one that never joined. */
 void xp_peer_leave(struct xp_peer *peer);
+
+/* Before the engine is loaded: one process may run Python. NULL or version 0: it does not. */
+void xp_peer_python(struct xp_peer *peer, const struct xp_python_layout *layout);
 
 /* True when several processes share the engine. */
 static inline bool xp_peer_several(const struct xp_peer *peer)

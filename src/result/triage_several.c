@@ -239,21 +239,24 @@ static void find_odd(const struct xp_triage_several *in, struct xp_arena *arena,
 	triage->odd_one_out = xp_odd_find(each, n, arena, &triage->n_odd_one_out);
 }
 
-static double largest_share(const struct xp_triage_member *member)
+/* The root of a tree was asked for: it comes before all. */
+static double largest_share(const struct xp_triage_several *in, const struct xp_triage_member *member)
 {
 	const struct xp_triage *one = member->triage;
 
+	if (in->tree && member->input->target.pid == in->root)
+		return 2;
 	return one->n_findings && one->findings[0]->window_share.set ? one->findings[0]->window_share.v : -1;
 }
 
 /* True when fewer than XP_TRIAGE_MAX_ROWS others have a larger finding, or the same one and an earlier place. */
 static bool is_shown(const struct xp_triage_several *in, size_t at)
 {
-	double mine = largest_share(&in->at[at]);
+	double mine = largest_share(in, &in->at[at]);
 	size_t before = 0;
 
 	for (size_t i = 0; i < in->n; i++) {
-		double share = largest_share(&in->at[i]);
+		double share = largest_share(in, &in->at[i]);
 
 		before += share > mine || (share == mine && i < at);
 	}

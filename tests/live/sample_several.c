@@ -46,7 +46,7 @@ static void sample_them(bool unrolled, bool perf_only)
 		tally.pids[i] = (uint32_t)pids[i];
 	}
 	struct xp_sampler *sampler = start_sampling(&(struct xp_sampler_config){
-		.targets = { tally.pids, N, false }, .frequency_hz = HZ, .unrolled = unrolled, .perf_only = perf_only });
+		.targets = { tally.pids, N, false, true }, .frequency_hz = HZ, .unrolled = unrolled, .perf_only = perf_only });
 
 	for (size_t i = 0; i < N; i++)
 		cpu_ns[i] = cpu_ns_of(pids[i]);

@@ -272,6 +272,10 @@ static void sixteen_rows_with_the_largest_findings(void **state)
 	assert_int_equal(triage->n_processes, XP_TRIAGE_MAX_ROWS);
 	for (size_t i = 0; i < XP_TRIAGE_MAX_ROWS; i++)
 		assert_int_equal(triage->processes[i].target->pid, FIRST + 4 + i); /* in their order */
+	c->all.root = FIRST + 1;
+	triage = xp_triage_join(&c->all, c->scene->arena);
+	assert_int_equal(triage->processes[0].target->pid, FIRST + 1); /* and the root */
+	assert_int_equal(triage->processes[1].target->pid, FIRST + 5);
 	assert_int_equal(triage->processes_total.v, 67);
 	assert_int_equal(triage->findings_total, MOST);
 	assert_int_equal(triage->n_findings, XP_MAX_FINDINGS);
