@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that tests of pages, commands and servers measure: the shop server of demo/ under two clients, its nightly report in Python, one
-that collects garbage, and the fake CUDA program that launches without a pause. Each is a context manager that yields a pid."""
+that collects garbage, a trainer with slow data loaders, and the fake CUDA program that launches without a pause. Each is a context manager that yields a pid."""
 import contextlib
 import itertools
 import os
@@ -44,6 +44,13 @@ def report():
 def collecting():
     """A Python program that collects garbage all the time."""
     with xp.Target("/usr/bin/python3", xp.SOURCE / "bench/slow/python_gc.py") as target:
+        yield target.pid
+
+
+@contextlib.contextmanager
+def loaders():
+    """A trainer and four data-loader workers, of which the third is slow."""
+    with xp.Target("/usr/bin/python3", xp.SOURCE / "tests/targets/loaders.py", 4, 2) as target:
         yield target.pid
 
 

@@ -3,7 +3,8 @@
 again, on the program it names, and compared by its labels and by the words that it must hold. Figures differ from run to run and are not
 compared. `python3 tests/live/pages.py --update` (as the tests are run) writes the outputs of now into the pages.
 
-PROGRAM: `server`, the slow server of demo/ under two clients; `report`, its slow Python program; `ranges`, a program with NVTX ranges (left out
+PROGRAM: `server`, the slow server of demo/ under two clients; `report`, its slow Python program; `loaders`, a trainer that waits for
+one of its data loaders; `ranges`, a program with NVTX ranges (left out
 where there are no NVTX headers); `none`. In COMMAND, PID is its pid, SERVER the
 server's binary, LIBC the C library it maps, NEXT the first spec that the last triage of the page proposed, and FILE.json the JSON block of the page under
 `<!-- file FILE.json -->`, for the program that runs.
@@ -28,7 +29,7 @@ FILE = re.compile(r"<!-- file (\S+) -->\n```json\n(.*?)```", re.DOTALL)
 NVTX = xp.TARGETS / "nvtx/app"
 
 
-PROGRAMS = {"server": programs.server, "report": programs.report, "ranges": programs.ranges, "none": programs.none}
+PROGRAMS = {"server": programs.server, "report": programs.report, "loaders": programs.loaders, "ranges": programs.ranges, "none": programs.none}
 
 
 def libc_of(pid):
