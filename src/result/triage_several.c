@@ -39,6 +39,7 @@ static void merge_findings(const struct xp_triage_several *in, struct xp_arena *
 	for (size_t i = 0; i < in->n; i++)
 		inputs[i] = in->at[i].input;
 	xp_family_absorb(&all, inputs, in->n);
+	xp_family_drop_repeated(&all);
 	if (in->tree)
 		xp_family_drop_idle(&all, in->root);
 	triage->findings_total -= (uint32_t)(before - all.n);

@@ -140,3 +140,11 @@ void xp_family_drop_idle(struct xp_findings *all, uint32_t root)
 		all->at[i]->taken = is_idle(all->at[i]) && all->at[i]->pid != root;
 	drop_taken(all);
 }
+
+void xp_family_drop_repeated(struct xp_findings *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < i && !strcmp(all->at[i]->code, "grant_right"); k++)
+			all->at[i]->taken |= !strcmp(all->at[k]->code, "grant_right") && !strcmp(all->at[k]->subject, all->at[i]->subject);
+	drop_taken(all);
+}

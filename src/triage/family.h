@@ -20,5 +20,7 @@ void xp_family_absorb(struct xp_findings *all, const struct xp_triage_input *con
  * finding of another process is above 0.20. Not of `root`, which was asked for.
  */
 void xp_family_drop_idle(struct xp_findings *all, uint32_t root);
+/* A missing right (grant_right) is one for all processes: of those about one source the first stays. */
+void xp_family_drop_repeated(struct xp_findings *all);
 
 #endif

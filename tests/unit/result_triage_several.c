@@ -228,6 +228,20 @@ static void idle_siblings_are_explained(void **state)
 	assert_int_equal(triage->processes[2].n_findings, 2);
 }
 
+static void a_missing_right_is_told_once(void **state)
+{
+	struct crowd *c = crowd_of(state);
+
+	c->scene->input.sources[XP_SOURCE_OFF_CPU] = xp_source_unavailable(XP_SOURCE_OFF_CPU, XP_REASON_NOT_PERMITTED, NULL);
+	for (size_t i = 0; i < 3; i++)
+		join_in(c, i, 400, 0);
+	struct xp_triage *triage = xp_triage_join(&c->all, c->scene->arena);
+
+	assert_int_equal(triage->findings_total, 1);
+	assert_string_equal(triage->findings[0]->code, "grant_right");
+	assert_int_equal(triage->processes[2].n_findings, 1);
+}
+
 /* In a tree a helper that sleeps says nothing, as long as there is anything else to say. */
 static void idle_helpers_are_no_news(void **state)
 {
@@ -305,6 +319,7 @@ int main(void)
 		SCENE_TEST(born_in_the_window),
 		SCENE_TEST(idle_siblings_are_explained),
 		SCENE_TEST(idle_helpers_are_no_news),
+		SCENE_TEST(a_missing_right_is_told_once),
 		SCENE_TEST(a_tree_compares_siblings),
 		SCENE_TEST(sixteen_rows_with_the_largest_findings),
 	};
