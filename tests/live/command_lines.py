@@ -88,7 +88,8 @@ def test_every_command_line_of_the_pages_runs():
     with contextlib.ExitStack() as stack:
         places = Places(stack)
         for page, words in lines():
-            if tuple(words) in seen or words[0] == "mcp":
+            # Ranges need a program that marks them: tests/live/pages.py runs those commands on one.
+            if tuple(words) in seen or words[0] == "mcp" or any("nvtx" in word for word in words):
                 continue
             seen.add(tuple(words))
             result = xp.run(*places.words(words), timeout=40)
