@@ -40,6 +40,14 @@ struct {
 	__type(value, __u32);
 } xp_unwanted SEC(".maps");
 
+/* Python functions, by code object and mark, that were once on top of a stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, __u32);
+} xp_python_leaves SEC(".maps");
+
 static __always_inline bool is_unwanted(const char *comm)
 {
 	struct name name;
@@ -96,7 +104,28 @@ static __always_inline void take_kernel_stack(struct bpf_perf_event_data *ctx, s
 		scratch->head.n_kernel = bytes / 8;
 }
 
-/* A wake-up costs more than the rest of a sample, so the tool reads on a timer and is woken once when the ring fills faster than that. */
+/* The name of a function that is made, called and dropped can be read only soon; one that was met before is known or goes on living. */
+static __always_inline bool is_new_leaf(const struct scratch *scratch)
+{
+	const struct xp_rec_python_frame *leaf;
+	__u64 at = (__u64)scratch->head.n_kernel * 8, key;
+	__u32 met = 1;
+
+	barrier_var(at); /* the bound must be seen on the offset itself */
+	if (!scratch->head.n_python || at > KERNEL_BYTES)
+		return false;
+	leaf = (const struct xp_rec_python_frame *)(scratch->rest + at);
+	key = leaf->code ^ (__u64)leaf->mark << 32;
+	if (bpf_map_lookup_elem(&xp_python_leaves, &key))
+		return false;
+	bpf_map_update_elem(&xp_python_leaves, &key, &met, BPF_ANY);
+	return true;
+}
+
+/*
+ * A wake-up costs more than the rest of a sample, so the tool reads on a timer and is woken once when the ring fills faster than that, or
+ * when there is something that it must not read late.
+ */
 static __always_inline void put(struct scratch *scratch, struct xp_rec_sample_counts *counts)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP;
@@ -107,7 +136,7 @@ static __always_inline void put(struct scratch *scratch, struct xp_rec_sample_co
 	if (size > RECORD_BYTES_MAX)
 		size = RECORD_BYTES_MAX;
 	scratch->head.size = size;
-	if (bpf_ringbuf_query(&xp_ring, BPF_RB_AVAIL_DATA) >= xp_wake_bytes && !xp_woken) {
+	if (!xp_woken && (is_new_leaf(scratch) || bpf_ringbuf_query(&xp_ring, BPF_RB_AVAIL_DATA) >= xp_wake_bytes)) {
 		xp_woken = 1;
 		flags = BPF_RB_FORCE_WAKEUP;
 	}

@@ -82,6 +82,8 @@ static int configure_python(struct xp_sample *skel, const struct xp_python_layou
 	}
 	int r = bpf_map__set_max_entries(skel->maps.xp_python_threads, 1);
 
+	if (!r)
+		r = bpf_map__set_max_entries(skel->maps.xp_python_leaves, 1);
 	return r ? xp_bpf_fail(reterr, -r, "bpf_map__set_max_entries", "Python threads") : 0;
 }
 

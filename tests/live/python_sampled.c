@@ -150,7 +150,9 @@ static void check_one(const char *path)
 	xp_target_close(target);
 	stop_script(&script);
 	assert_true(seen.samples >= SAMPLES);
-	assert_int_equal(seen.mixed + seen.not_rooted + seen.behind + seen.no_python + seen.failed, 0);
+	assert_int_equal(seen.mixed + seen.not_rooted + seen.behind + seen.failed, 0);
+	/* 3.11 and 3.12 point the thread to a new _PyCFrame a few instructions before they fill it in. */
+	assert_true(seen.no_python * 100 < seen.samples);
 	assert_int_equal(seen.wrong, 0);
 	assert_true(seen.ahead * 10 < seen.samples && seen.cut * 10 < seen.samples);
 	/* Functions that were dropped, and another one made in their place, before they were read. */

@@ -3,6 +3,8 @@
 #ifndef XP_TESTS_SAMPLING_H
 #define XP_TESTS_SAMPLING_H
 
+#include <sys/epoll.h>
+
 #include "child.h"
 
 #include "engine/bpf_sample.h"
@@ -46,10 +48,15 @@ static inline struct xp_sampler *start_sampling(const struct xp_sampler_config *
 static inline void sample_for(struct xp_sampler *sampler, unsigned ms, const struct xp_sample_reader *reader)
 {
 	uint64_t end_ns = now_ns() + (uint64_t)ms * 1000000u;
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int ring = xp_sampler_fd(sampler);
+	xp_auto_fd woken = epoll_create1(EPOLL_CLOEXEC);
 	xp_auto_err err = { 0 };
 
+	/* As a window waits: for a wake-up, 10 ms at most. */
+	assert_true(ring < 0 || epoll_ctl(woken, EPOLL_CTL_ADD, ring, &event) == 0);
 	while (now_ns() < end_ns) {
-		msleep(10);
+		epoll_wait(woken, &event, 1, 10);
 		must(xp_sampler_read(sampler, reader, &err), &err);
 	}
 }
