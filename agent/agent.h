@@ -84,8 +84,8 @@ static inline bool xp_agent_is_live(void)
 	return xp_agent.live && *xp_agent.live == AGENT_LIVE;
 }
 uint32_t xp_agent_tid(void);
-/* Zeroed private memory, or NULL. */
-void *xp_agent_map(size_t bytes);
+uint64_t xp_agent_stat_field(unsigned number); /* of /proc/self/stat, from 3 on; 0: cannot be read */
+void *xp_agent_map(size_t bytes);	       /* zeroed private memory, or NULL */
 void xp_agent_sleep_ms(unsigned ms);
 /* Fills the answer's text. */
 int xp_agent_say(uint32_t status, const char *call, int cupti_status, const char *detail);

@@ -5,39 +5,14 @@
  */
 #include "agent/gate.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/steps.h"
 #include "agent/work.h"
 
 #include "src/event/api_name.h"
 
-enum { RETRY_FIRST_MS = 5000, RETRY_DOUBLINGS = 6, HOLD_MS = 1000, STEP_MS = 10 };
-
-/* Threads of the process: field 20 of its line in /proc, 0 where that cannot be read. */
-static uint64_t count_threads(void)
-{
-	char text[1024];
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *p;
-	uint64_t value = 0;
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	for (unsigned field = 2; p && field < 20; field++)
-		p = strchr(p + 1, ' ');
-	for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++)
-		value = value * 10 + (uint64_t)(*p - '0');
-	return value;
-}
+enum { RETRY_FIRST_MS = 5000, RETRY_DOUBLINGS = 6, HOLD_MS = 1000, STEP_MS = 10, THREADS_FIELD = 20 };
 
 static bool wants_graph_launches(void)
 {
@@ -70,7 +45,7 @@ int xp_agent_gate_check(void)
 		return refuse("before 13.0 U1 no safe stop without a subscription");
 	if (xp_agent.version < CUPTI_VERSION_12_2 && wants_graph_launches())
 		return refuse("before 12.2 graph kernels may have no records");
-	if (count_threads() > AGENT_GATE_MOST)
+	if (xp_agent_stat_field(THREADS_FIELD) > AGENT_GATE_MOST)
 		return refuse("too many threads for a safe stop before 13.0 U1");
 	return XP_AGENT_OK;
 }

@@ -20,7 +20,7 @@
 
 struct agent xp_agent = { .fd = -1 };
 
-enum { TID_OFFSET = 0x2d0 };
+enum { TID_OFFSET = 0x2d0, START_TIME_FIELD = 22 };
 enum { ENDED_LEASE = 1, ENDED_DEADLINE = 2, ENDED_EXIT = 3 };
 
 uint64_t xp_agent_now(void)
@@ -80,8 +80,7 @@ int xp_agent_say(uint32_t status, const char *call, int cupti_status, const char
 	return (int)status;
 }
 
-/* Field 22 of /proc/self/stat, behind the last ')'. 0 where it cannot be read. */
-static uint64_t read_start_time(void)
+uint64_t xp_agent_stat_field(unsigned number)
 {
 	char text[1024];
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -95,7 +94,7 @@ static uint64_t read_start_time(void)
 		return 0;
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	for (unsigned field = 2; p && field < 22; field++)
+	for (unsigned field = 2; p && field < number; field++)
 		p = strchr(p + 1, ' ');
 	for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++)
 		value = value * 10 + (uint64_t)(*p - '0');
@@ -179,7 +178,7 @@ static void fill_identity(void)
 	identity->version = XP_AGENT_VERSION;
 	identity->control_size = sizeof(*xp_agent.control);
 	identity->owner_pid = xp_agent.pid;
-	identity->owner_start_time = read_start_time();
+	identity->owner_start_time = xp_agent_stat_field(START_TIME_FIELD);
 	xp_agent_objects(note_build_id, identity);
 	/* The magic comes last: with it the rest is whole. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);

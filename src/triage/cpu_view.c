@@ -131,6 +131,34 @@ static void add_threads(const struct xp_triage_input *input, const struct xp_cpu
 	finding->tid = told->thread->tid;
 }
 
+/* Called by the start of the program or of a thread, wherever it is met: it was entered before the window and is not entered again. */
+static bool starts_a_thread(const struct xp_triage_input *input, const struct xp_hotspot *spot)
+{
+	static const char *const starts[] = { "_start",	      "__libc_start_main", "__libc_start_call_main",
+					      "start_thread", "__clone",	   "__clone3",
+					      "clone3" };
+	const struct xp_cpu_inventory *inventory = &input->cpu->inventory;
+	bool found = false;
+
+	for (size_t g = 0; g < inventory->n_stack_groups; g++) {
+		const struct xp_stack_group *group = &inventory->stack_groups[g];
+
+		for (size_t at = 0; at < group->n_frames; at++) {
+			const char *caller = at + 1 < group->n_frames ? group->frames[at + 1]->symbol : NULL;
+			bool start = false;
+
+			if (!is_function(group->frames[at], spot))
+				continue;
+			for (size_t i = 0; i < XP_LEN(starts) && caller; i++)
+				start |= !strcmp(starts[i], caller);
+			if (!start)
+				return false;
+			found = true;
+		}
+	}
+	return found;
+}
+
 struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_findings *out, const struct xp_cpu_told *told)
 {
 	const struct xp_hotspot *spot = told->spot;
@@ -150,7 +178,7 @@ struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_fi
 	xp_finding_say(out, finding, "thread %s spent about %.0f ms of %.0f ms in %s%s%s%s", told->thread->name,
 		       xp_cpu_share(input, samples) * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, name.data,
 		       told->inclusive ? " and what it calls" : "", line.len ? ", called from " : "", line.len ? line.data : "");
-	if (spot->entry_selector_hint && spot->return_selector_hint)
+	if (spot->entry_selector_hint && spot->return_selector_hint && !starts_a_thread(input, spot))
 		xp_next_function(out, finding, &input->target, finding->subject, spot->entry_selector_hint, spot->return_selector_hint);
 	else
 		xp_next_cpu_samples(input, out, finding, told->thread->tid);

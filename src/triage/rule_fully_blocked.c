@@ -3,10 +3,12 @@
 #include "arch/x86_64/syscalls.h"
 #include "triage/blocked.h"
 #include "triage/command.h"
+#include "triage/gpu_view.h"
 #include "triage/rule.h"
 
 enum { MAX_LISTED = 8, MAX_STACKS = 5 };
 #define WAIT_SHARE 0.05 /* a thread that waited that long for a CPU is not blocked */
+#define WORK_SHARE 0.01 /* as much work makes a thread active, and a device too */
 
 /* Where threads sit by /proc, when the syscall inventory does not tell. */
 static json_t *sitting_threads(const struct xp_triage_input *input)
@@ -75,10 +77,16 @@ static bool anyone_did_something(const struct xp_triage_input *input)
 {
 	const struct xp_thread_time *threads = input->threads;
 
-	if (!threads->n_threads || threads->active || xp_input_share(input, threads->vanished_cpu_ns) >= 0.01)
+	if (!threads->n_threads || threads->active || xp_input_share(input, threads->vanished_cpu_ns) >= WORK_SHARE)
 		return true;
 	for (size_t i = 0; i < threads->n_threads; i++)
 		if (xp_input_share(input, threads->threads[i].runqueue_ns) >= WAIT_SHARE)
+			return true;
+	/* Threads that wait for the process's own kernels and copies are not the end of the story. */
+	struct xp_gpu_load devices[XP_GPU_DEVICES];
+	size_t n = xp_gpu_loads(input, devices);
+	for (size_t i = 0; i < n; i++)
+		if (xp_input_share(input, devices[i].kernel_ns + devices[i].copy_ns) >= WORK_SHARE)
 			return true;
 	return false;
 }

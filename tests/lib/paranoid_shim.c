@@ -1,42 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: perf_event_open as kernels of some distributions answer at kernel.perf_event_paranoid=4: EACCES for all but CAP_SYS_ADMIN. */
-#include <errno.h>
-#include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "syscall_shim.h"
 
 #include <linux/capability.h>
 
-long syscall(long number, ...)
+static int answer(long number, const long a[6])
 {
-	va_list list;
-	long a[6], result;
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+	const long asked[6] = { (long)&head, (long)caps };
 
-	va_start(list, number);
-	for (unsigned i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	register long r10 __asm__("r10") = a[3];
-	register long r8 __asm__("r8") = a[4];
-	register long r9 __asm__("r9") = a[5];
-
-	if (number == SYS_perf_event_open) {
-		struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-		struct __user_cap_data_struct caps[2] = { { 0 } };
-
-		__asm__ volatile("syscall" : "=a"(result) : "a"((long)SYS_capget), "D"(&head), "S"(caps) : "rcx", "r11", "memory");
-		if (!(caps[0].effective >> CAP_SYS_ADMIN & 1)) {
-			errno = EACCES;
-			return -1;
-		}
-	}
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	if (result < 0 && result > -4096) {
-		errno = (int)-result;
-		return -1;
-	}
-	return result;
+	(void)a;
+	if (number != SYS_perf_event_open)
+		return 0;
+	ask_kernel(SYS_capget, asked);
+	return caps[0].effective >> CAP_SYS_ADMIN & 1 ? 0 : EACCES;
 }

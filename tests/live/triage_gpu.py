@@ -109,8 +109,7 @@ def test_kernels_copies_and_sets_from_one_arm():
         codes = [warning["code"] for warning in doc["warnings"]]
         assert codes.count("CUPTI_AGENT_INJECTED") == codes.count("RESIDUAL_COST") == 1, codes
         assert "graph_internals" in [entry["code"] for entry in doc["not_covered"]]
-        # Between the lines that it obeys the program sleeps in read.
-        first = next(f for f in doc["findings"] if f["code"] != "fully_blocked")
+        first = doc["findings"][0]  # though every thread sleeps: the device works
         assert (first["code"], first["subject"]) == ("gpu_kernel", "slow_kernel"), doc["findings"]
         assert abs(first["window_share"] - KERNELS * 8e6 / doc["window"]["duration_ns"]) < 1e-9
         assert not first["next"]["target_mutation"], "the agent is there now"

@@ -60,6 +60,26 @@ static struct xp_hotspot *spot(struct cpu_scene *c, const char *symbol, enum xp_
 	return &c->spots[at];
 }
 
+/* What a thread starts with never returns to be timed: the next step looks closer instead. */
+static void first_function_of_a_thread(void **state)
+{
+	struct cpu_scene *c = *state;
+	struct xp_hotspot *hot = spot(c, "serve", XP_FRAME_NATIVE, 50, 50);
+	struct xp_frame caller = { .symbol = "start_thread", .kind = XP_FRAME_NATIVE };
+
+	hot->entry_selector_hint = "uprobe:/srv/app:+0x1150:entry";
+	hot->return_selector_hint = "uprobe:/srv/app:+0x1150:return";
+	c->stack[0] = hot->frame;
+	c->stack[1] = &caller;
+	c->group = (struct xp_stack_group){ .frames = c->stack, .n_frames = 2 };
+	c->value.inventory.n_stack_groups = 1;
+	codes(c->s);
+	assert_int_equal(((const struct xp_next_spec *)c->s->found.at[0]->next)->kind, XP_NEXT_ACTION);
+	caller.symbol = "worker_loop";
+	codes(c->s);
+	assert_int_equal(((const struct xp_next_spec *)c->s->found.at[0]->next)->kind, XP_NEXT_SPEC);
+}
+
 static void hot_function(void **state)
 {
 	struct cpu_scene *c = *state;
@@ -302,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CPU_TEST(hot_function),
+		CPU_TEST(first_function_of_a_thread),
 		CPU_TEST(at_most_three_functions),
 		CPU_TEST(hot_function_explains_its_threads),
 		CPU_TEST(python_line_of_a_native_function),

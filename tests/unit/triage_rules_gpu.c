@@ -115,6 +115,24 @@ static void full_queue(struct gpu_scene *g)
 	g->s->threads[0] = thread(MAIN, "main", 990, 0);
 }
 
+/* Every thread sleeps; the device works for just enough, or just too little, of the window. */
+static void sleeps_beside(struct gpu_scene *g, double kernel_ms)
+{
+	kernel(g, "step", 0, 7, kernel_ms);
+	g->s->threads[0] = thread(MAIN, "main", 1, 0);
+	g->s->time.active = 0;
+}
+
+static void asleep_and_device_works(struct gpu_scene *g)
+{
+	sleeps_beside(g, 10);
+}
+
+static void asleep_and_device_too(struct gpu_scene *g)
+{
+	sleeps_beside(g, 9.999);
+}
+
 static const struct {
 	const char *name;
 	void (*fill)(struct gpu_scene *g);
@@ -135,6 +153,8 @@ static const struct {
 	{ "a full launch queue is a wait", full_queue, "gpu_kernel" },
 	{ "an idle worker waits for the device, too", idle_worker, "gpu_wait gpu_kernel gpu_kernel" },
 	{ "an idle worker beside an idle device", idle_worker_and_device, "syscall_blocked gpu_idle gpu_wait" },
+	{ "a process whose device works is not blocked", asleep_and_device_works, "gpu_idle" },
+	{ "a process that does next to nothing is", asleep_and_device_too, "fully_blocked gpu_idle" },
 };
 
 static void table(void **state)
