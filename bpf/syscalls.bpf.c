@@ -15,15 +15,34 @@ static __always_inline struct xp_sys_thread *lost_of(__u32 target)
 	return &xp_lost[target & (XP_TARGETS_MAX - 1)];
 }
 
-/* This thread's state; made at its first call. */
+/* Number and flags of the open call: one word, because xp_adopt and the thread itself may set it at the same time. */
+static __always_inline __u64 *word_of(struct xp_sys_thread *thread)
+{
+	return (__u64 *)&thread->open.nr;
+}
+
+static __always_inline __u64 call_word(__u32 nr, __u32 flags)
+{
+	return nr | (__u64)flags << 32;
+}
+
+/*
+ * The state of a thread, made when there is none. The kernel refuses to make one while another task is preempted in the middle of
+ * making its own on this CPU, and gives nothing to the loser of a race; existing states are always found.
+ */
 static __always_inline struct xp_sys_thread *own_thread(struct task_struct *task, int target, __u32 tid)
 {
 	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
+	if (!thread)
+		thread = bpf_task_storage_get(&threads, task, 0, 0);
 	if (thread && !thread->thread) {
-		thread->thread = (__sync_fetch_and_add(&xp_threads, 1) + 1) << XP_SYS_TARGET_BITS | (__u32)target;
-		thread->flags = (__u32)target << XP_SYS_TARGET_SHIFT;
-		thread->tid = tid;
+		__u32 number = (__sync_fetch_and_add(&xp_threads, 1) + 1) << XP_SYS_TARGET_BITS | (__u32)target;
+
+		if (!__sync_val_compare_and_swap(&thread->thread, 0, number)) {
+			__sync_fetch_and_or(&thread->flags, (__u32)target << XP_SYS_TARGET_SHIFT);
+			thread->tid = tid;
+		}
 	}
 	return thread;
 }
@@ -96,8 +115,8 @@ int xp_sys_enter(__u64 *ctx)
 	__u32 nr = ctx[1], compat = !!(task->thread_info.status & XP_TS_COMPAT);
 
 	if (!thread) {
-		xp_untracked = 1;
 		if (xp_counting) {
+			xp_untracked = 1;
 			__sync_fetch_and_add(&lost_of(target)->entries, 1);
 			__sync_fetch_and_add(&lost_of(target)->dropped_inflight, 1);
 		}
@@ -111,9 +130,9 @@ int xp_sys_enter(__u64 *ctx)
 	if (thread->n_pending && !is_sigreturn(nr, compat) && resume(thread, task, nr, compat))
 		return 0;
 
-	__builtin_memset(&thread->open, 0, sizeof(thread->open));
-	thread->open.nr = nr;
-	thread->open.flags = XP_SYS_OPEN | (compat ? XP_SYS_COMPAT : 0);
+	thread->open.start_ns = 0;
+	thread->open.interrupted = 0;
+	*(volatile __u64 *)word_of(thread) = call_word(nr, XP_SYS_OPEN | (compat ? XP_SYS_COMPAT : 0));
 	if (!compat && (nr == NR_URETPROBE || nr == NR_UPROBE)) {
 		thread->open.flags |= XP_SYS_OWN;
 		thread->own_probe += xp_counting;
@@ -193,19 +212,22 @@ int xp_sys_exit(__u64 *ctx)
 		return 0;
 	target = index;
 
-	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct xp_sys_thread *thread = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 *seen = bpf_map_lookup_elem(&calls, &target);
 
 	if (seen)
 		(*seen)++;
 	if (!thread) {
-		/* A new thread's first event is the exit of the clone that made it. */
+		/* A new thread's first event is the exit of the clone that made it: the first chance to make its state. */
+		own_thread(task, index, tid);
 		if (xp_counting && xp_untracked)
 			__sync_fetch_and_add(&lost_of(target)->unmatched, 1);
 		return 0;
 	}
 	if (!(thread->open.flags & XP_SYS_OPEN)) {
-		thread->unmatched += xp_counting;
+		thread->unmatched += xp_counting && !(thread->open.flags & XP_SYS_BEFORE);
+		thread->open.flags = 0;
 		return 0;
 	}
 	leave(thread, (const struct pt_regs___kernel *)ctx[0], (long)ctx[1]);
@@ -282,26 +304,29 @@ static __always_inline bool inside_call(struct task_struct *task, __u32 *nr)
 	return number >= 0 && (long)BPF_CORE_READ(regs, ax) == -ENOSYS;
 }
 
-/* Run once behind the attach: threads that are inside a call since before. */
+/*
+ * Run once behind the attach, before the window: every thread gets its state, so that none has to be made in the middle of its calls,
+ * and those inside a call since before have it open. A thread that runs meanwhile sets its word itself; what it wrote stands.
+ */
 SEC("iter/task")
 int xp_adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	int target = task ? xp_index_of_task(task) : -1;
+	__u64 before = call_word(0, XP_SYS_BEFORE), mine = before;
 	__u32 nr, again;
 
-	if (!task || target < 0 || !inside_call(task, &nr))
+	if (!task || target < 0)
 		return 0;
-	if (bpf_task_storage_get(&threads, task, 0, 0))
-		return 0;
+	if (inside_call(task, &nr))
+		mine = call_word(nr, XP_SYS_BEFORE | XP_SYS_OPEN |
+					     (BPF_CORE_READ(task, thread_info.status) & XP_TS_COMPAT ? XP_SYS_COMPAT : 0));
 	struct xp_sys_thread *thread = own_thread(task, target, xp_id_at_level(task));
-	if (!thread)
+	if (!thread || __sync_val_compare_and_swap(word_of(thread), 0, mine) || mine == before)
 		return 0;
-	thread->open.nr = nr;
-	thread->open.flags = XP_SYS_OPEN | (BPF_CORE_READ(task, thread_info.status) & XP_TS_COMPAT ? XP_SYS_COMPAT : 0);
-	/* It may have left meanwhile, unseen: no storage was there. */
+	/* It may have left meanwhile, unseen: no state was there. */
 	if (!inside_call(task, &again) || again != nr)
-		thread->open.flags = 0;
+		__sync_val_compare_and_swap(word_of(thread), mine, before);
 	return 0;
 }
 

@@ -10,20 +10,21 @@
 #define XP_SYS_PENDING 4  /* interrupted calls below nested signal handlers */
 #define XP_SYS_NATIVE 512 /* native numbers that the bit set of a thread covers */
 
-#define XP_SYS_OPEN 1	 /* the thread is inside the call */
-#define XP_SYS_COUNTED 2 /* entered in the window: it is on the books until it is matched, dropped or without return */
-#define XP_SYS_COMPAT 4	 /* 32-bit call */
-#define XP_SYS_DROPPED 8 /* booked as dropped at its entry; the exit is swallowed */
-#define XP_SYS_OWN 16	 /* made by the kernel for a probe: in no group */
-#define XP_SYS_RETURN 32 /* rt_sigreturn: whether it is a call of its own shows at its exit */
-#define XP_SYS_SLOT 64	 /* holds one of max_inflight */
+#define XP_SYS_OPEN 1	  /* the thread is inside the call */
+#define XP_SYS_COUNTED 2  /* entered in the window: it is on the books until it is matched, dropped or without return */
+#define XP_SYS_COMPAT 4	  /* 32-bit call */
+#define XP_SYS_DROPPED 8  /* booked as dropped at its entry; the exit is swallowed */
+#define XP_SYS_OWN 16	  /* made by the kernel for a probe: in no group */
+#define XP_SYS_RETURN 32  /* rt_sigreturn: whether it is a call of its own shows at its exit */
+#define XP_SYS_SLOT 64	  /* holds one of max_inflight */
+#define XP_SYS_BEFORE 128 /* nothing of the thread was seen yet: an exit belongs to an entry from before the probes */
 
 /* One call of one thread, from its entry on. */
 struct xp_sys_call {
-	__u64 start_ns; /* CLOCK_MONOTONIC; 0: before the probes came */
-	__u64 end_ns;	/* of its last exit with a restart code; pending calls only */
-	__u64 ip, sp;	/* user registers at that exit: the kernel restarts the call with the same ones */
-	__u32 nr;
+	__u64 start_ns;	   /* CLOCK_MONOTONIC; 0: before the probes came */
+	__u64 end_ns;	   /* of its last exit with a restart code; pending calls only */
+	__u64 ip, sp;	   /* user registers at that exit: the kernel restarts the call with the same ones */
+	__u32 nr;	   /* with flags one aligned word, see bpf/syscalls.bpf.c */
 	__u32 flags;	   /* XP_SYS_* */
 	__u32 interrupted; /* exits with a restart code so far */
 	__u32 pad;
@@ -40,7 +41,7 @@ XP_WIRE_SIZE(struct xp_sys_call, 48);
  * entries = matched + no_return + dropped_* + counted calls that are open or pending.
  */
 struct xp_sys_thread {
-	__u32 thread;  /* running number, unlike tid never used again; 0: it made no call */
+	__u32 thread;  /* running number, unlike tid never used again; 0: nothing of it was seen */
 	__u32 tid;     /* as the tool sees it */
 	char name[16]; /* at its end, or when it was listed */
 	__u64 entries, matched, unmatched, no_return;

@@ -108,7 +108,8 @@ static void try_folders(struct search *search, const char *list, const char *bel
 	}
 }
 
-/* Where the program itself was told to look for CUDA. Its environment is read for these names only, and kept nowhere. */
+/* Where the program itself was told to look for CUDA, the plainest word first. Its environment is read for these names only, and kept
+ * nowhere. */
 static void try_environment(struct search *search, unsigned major)
 {
 	static const struct {
@@ -123,8 +124,8 @@ static void try_environment(struct search *search, unsigned major)
 	xp_auto(xp_free) void *block = calloc(1, ENVIRON_BYTES);
 	ssize_t n = block ? xp_target_read(search->target, "environ", block, ENVIRON_BYTES) : -1;
 
-	for (const char *p = block; n > 0 && p < (char *)block + n && !search->found; p += strlen(p) + 1)
-		for (size_t i = 0; i < XP_LEN(hints); i++)
+	for (size_t i = 0; i < XP_LEN(hints); i++)
+		for (const char *p = block; n > 0 && p < (char *)block + n && !search->found; p += strlen(p) + 1)
 			if (!strncmp(p, hints[i].name, strlen(hints[i].name)))
 				try_folders(search, p + strlen(hints[i].name), hints[i].below, major);
 }

@@ -55,6 +55,21 @@ def test_runtime_linked_into_the_program():
             assert warnings(document)["CUPTI_AGENT_INJECTED"]["cupti_path"] == cupti, document["warnings"]
 
 
+def test_cuda_home_wins_in_any_order_of_the_environment():
+    """A toolkit on PATH that stood before CUDA_HOME in the environment was taken instead."""
+    xp.need_root()
+    with tempfile.TemporaryDirectory() as folder:
+        cupti = copy(13, folder, "meant/extras/CUPTI/lib64/libcupti.so.13")
+        copy(13, folder, "other/extras/CUPTI/lib64/libcupti.so.13")
+        os.mkdir(f"{folder}/other/bin")
+        words = {"PATH": f"{folder}/other/bin:{os.environ['PATH']}", "CUDA_HOME": f"{folder}/meant"}
+        for names in (["PATH", "CUDA_HOME"], ["CUDA_HOME", "PATH"]):
+            in_order = ["env", "-i", *(f"{name}={words[name]}" for name in names)]
+            with App(program=FAKE / "app_static", cupti="", prefix=in_order) as app:
+                document = measured(app, "launch 3 101 k 500")
+                assert warnings(document)["CUPTI_AGENT_INJECTED"]["cupti_path"] == cupti, document["warnings"]
+
+
 def test_two_copies_of_one_major():
     """The fake's last copy is the one that works: the other one sees nothing."""
     xp.need_root()
