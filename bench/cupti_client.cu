@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches bursts of empty kernels by command, bare or under the smallest CUPTI client there can be: what the agent's cost is compared with.
-// In: MODE in argv: bare, kernel, callback, both; then lines: a number launches so many and answers ns a launch, x 1000.
+// In: MODE in argv: bare, kernel, callback, both, times (callbacks that keep what an API latency is made of); then lines: a number launches so many and answers ns a launch, x 1000.
 #include <cuda_runtime.h>
 #include <cupti.h>
 #include <atomic>
@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #define CHECK(call)                                                              \
 	do {                                                                     \
@@ -46,10 +48,24 @@ static void on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id
 	calls++;
 }
 
-static void subscribe(bool kernel, bool callback)
+struct call_time {
+	uint64_t ns;
+	uint32_t correlation, id, site;
+};
+static std::vector<call_time> times(1 << 20);
+
+static void on_timed_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+	const CUpti_CallbackData *call = (const CUpti_CallbackData *)data;
+	timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	times[calls++ % times.size()] = { now.tv_sec * 1000000000ull + now.tv_nsec, call->correlationId, id, (uint32_t)call->callbackSite };
+}
+
+static void subscribe(bool kernel, bool callback, bool timed)
 {
 	CUpti_SubscriberHandle subscriber;
-	CHECK(cuptiSubscribe(&subscriber, on_call, nullptr));
+	CHECK(cuptiSubscribe(&subscriber, timed ? on_timed_call : on_call, nullptr));
 	if (callback)
 		CHECK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CALLBACK_LAUNCH));
 	if (!kernel)
@@ -84,7 +100,7 @@ int main(int argc, char **argv)
 	CHECK(cudaFree(0));
 	burst(300);
 	if (strcmp(mode, "bare"))
-		subscribe(strcmp(mode, "callback") != 0, strcmp(mode, "kernel") != 0);
+		subscribe(!strcmp(mode, "kernel") || !strcmp(mode, "both"), strcmp(mode, "kernel") != 0, !strcmp(mode, "times"));
 	while (fgets(line, sizeof(line), stdin)) {
 		printf("%llu\n", burst(atoi(line)));
 		fflush(stdout);

@@ -125,5 +125,52 @@ def test_many_arms_leave_the_memory_flat():
         assert sizes[-1] <= 1.02 * sizes[min(9, arms - 1)], sizes
 
 
+def gpu_memory_mib(pid):
+    one, = xp.ok("discover", "--pid", pid)["candidates"]
+    return one["gpu_memory_bytes"] >> 20
+
+
+def decode_windows(torch, length):
+    """-> (kernels, replays, resident KiB, GPU MiB and mean ns of each window, windows that gave no answer)"""
+    kernels, replays, host, gpu, means, refused = 0, 0, [], [], [], []
+    end = time.monotonic() + length
+    while time.monotonic() < end:
+        run = xp.run("measure", "--pid", str(torch.process.pid), *pair("cuda:kernel_start", "cuda:kernel_end"), "--aggregate", "--duration-ms", "3000",
+                     "--max-cost", "0")
+        if run.exit:
+            refused.append(run.doc["error"])
+            print(f"  window {len(means) + len(refused)}: {run.doc['error']}", flush=True)
+            continue
+        cuda, short = run.doc["collection"]["cuda"], max(run.doc["inventory"]["groups"], key=lambda group: group["count"])
+        assert cuda["invalid_time_records"] == run.doc["collection"]["dropped_activities"] == 0, run.doc["collection"]
+        # Replays at the edges of the window have some of their kernels outside.
+        assert abs(short["count"] - 61 * cuda["graph_launches_seen"]) <= 61 * 16, (short, cuda)
+        kernels, replays = kernels + short["count"], replays + cuda["graph_launches_seen"]
+        host.append(memory_kib(torch.process.pid))
+        gpu.append(gpu_memory_mib(torch.process.pid))
+        means.append(short["duration_ns"]["mean"])
+    return kernels, replays, host, gpu, means, refused
+
+
+def test_repeated_windows_over_a_decode_loop():
+    """Elsewhere such windows took a gibibyte of the GPU and broke the times after millions of records. XP_GPU_DECODE_S: how long (full: 480)."""
+    length = int(os.environ.get("XP_GPU_DECODE_S", "20"))
+    with Torch() as torch:
+        assert torch.tell("decode 1") == 0
+        try:
+            kernels, replays, host, gpu, means, refused = decode_windows(torch, length)
+        finally:
+            replayed = torch.tell("decode 0")
+        document, answers = torch.measure(*pair("cuda:kernel_start:name~gemm", "cuda:kernel_end:name~gemm"), lines=["matmul 101"])
+        mean = document["measurement"]["latency_ns"]["mean"]
+        print(f"{len(means)} windows in {length} s: {kernels} kernels of {replays} replays; a kernel takes {means[0]:.0f} ns in the first, {means[-1]:.0f} in the last; "
+              f"RSS MiB {host[0] >> 10}, {host[len(host) // 2] >> 10}, {host[-1] >> 10}; GPU MiB {gpu[0]}, {gpu[-1]}; mean product at the end {mean} ns, by events {answers[0]}; "
+              f"without an answer: {len(refused)}")
+        assert replayed >= replays and not refused, (replayed, replays, refused)
+        assert document["measurement"]["samples"]["matched"] == 101 and 0.8 * answers[0] - 10_000 <= mean <= answers[0] + 1000, (answers, mean)
+        assert 0.9 * means[0] <= means[-1] <= 1.1 * means[0], means
+        assert host[-1] <= 1.02 * host[len(host) // 2] and gpu[-1] <= gpu[0] + 64, (host, gpu)
+
+
 if __name__ == "__main__":
     xp.main()

@@ -4,8 +4,10 @@
 matmul N    N products of 2048 x 2048; answers their mean time by torch's own events, ns
 pinned N / pageable N    N copies of 4 MiB to the device and back
 graph N     a graph of 7 additions that was captured at the start, replayed N times
+decode N    1: another thread replays a graph of 61 short kernels without end, as a decoder of text does; 0: it ends. Answers its replays
 """
 import sys
+import threading
 
 import torch
 
@@ -55,9 +57,38 @@ def graph(n):
     return n
 
 
+decoding, replays = threading.Event(), 0
+token = torch.cuda.CUDAGraph()
+
+
+def decoder():
+    global replays
+    with torch.cuda.stream(torch.cuda.Stream()):
+        while decoding.is_set():
+            for _ in range(8):
+                token.replay()
+            torch.cuda.current_stream().synchronize()
+            replays += 8
+
+
+def decode(start):
+    global worker
+    if start:
+        with torch.cuda.graph(token):
+            for _ in range(61):
+                side.mul_(1)
+        decoding.set()
+        worker = threading.Thread(target=decoder, daemon=True)
+        worker.start()
+    else:
+        decoding.clear()
+        worker.join()
+    return replays
+
+
 matmul(3), copies(host, 1), copies(fixed, 1), record(), graph(1)
 print(0, flush=True)
 for line in sys.stdin:
     word, n = line.split()
-    done = {"matmul": matmul, "pinned": lambda n: copies(fixed, n), "pageable": lambda n: copies(host, n), "graph": graph}[word](int(n))
+    done = {"matmul": matmul, "pinned": lambda n: copies(fixed, n), "pageable": lambda n: copies(host, n), "graph": graph, "decode": decode}[word](int(n))
     print(done, flush=True)
