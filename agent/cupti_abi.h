@@ -28,7 +28,7 @@ enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
 enum { CUPTI_SITE_ENTER = 0, CUPTI_SITE_EXIT = 1 };
 enum { CUPTI_FLUSH_FORCED = 1 };
 enum { CUPTI_VERSION_12_2 = 20, CUPTI_VERSION_12_8 = 26, CUPTI_VERSION_12_9 = 27 };
-enum { CUPTI_VERSION_13_0 = 130000, CUPTI_VERSION_13_0_U1 = 130001, CUPTI_VERSION_13_2 = 130200 };
+enum { CUPTI_VERSION_13_0_U1 = 130001, CUPTI_VERSION_13_2 = 130200 };
 
 /* Driver calls that launch; the ids are the same since 12.0. */
 enum cupti_launch {

@@ -14,12 +14,14 @@ bool xp_plan_wants_activities(const struct xp_plan *plan)
 
 int xp_cupti_version_check(const struct xp_target *target, bool activities, const struct xp_cupti_choice *choice, struct xp_err *reterr)
 {
-	if (!activities || !xp_cupti_is_13_0(target, choice))
+	if (!activities || !xp_cupti_loses_contexts(target, choice))
 		return 0;
 	xp_fail(reterr, XP_E_UNSUPPORTED_CUDA_VERSION,
-		"GPU activities on CUPTI 13.0 may take the program's context along; 13.0 U1 is safe");
+		"GPU activities on CUPTI 12.9 and 13.0 may take the program's context along; 12.8 and 13.0 U1 do not");
 	xp_err_object(reterr, "%s", choice->path);
-	xp_err_hint(reterr, "install nvidia-cuda-cupti 13.0.85 or newer, or measure CUDA calls alone");
+	xp_err_hint(
+		reterr,
+		"start the program with the CUPTI of CUDA 12.8, or with nvidia-cuda-cupti 13.0.85 or newer, or measure CUDA calls alone");
 	return -XP_E_UNSUPPORTED_CUDA_VERSION;
 }
 

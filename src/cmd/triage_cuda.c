@@ -8,6 +8,7 @@
 
 #include "cmd/agent_file.h"
 #include "cmd/measure_cuda.h"
+#include "cmd/measure_cupti.h"
 #include "engine/cupti_find.h"
 
 /*
@@ -36,6 +37,8 @@ int xp_triage_cuda_check(struct xp_session *session, struct xp_target *target, s
 	if (uses_no_device(target))
 		return xp_fail(reterr, XP_E_CUDA_CONTEXT_NOT_FOUND, "the target maps libcuda, but no GPU: it has no CUDA context");
 	int rc = xp_cupti_find(target, (unsigned)xp_flag_u64(session, "--cuda-major", 0), session->arena, &choice, reterr);
+	if (!rc)
+		rc = xp_cupti_version_check(target, true, &choice, reterr);
 	if (!rc)
 		rc = xp_agent_check(target, &cuda->place, session->arena, &cuda->loaded, reterr);
 	if (rc)

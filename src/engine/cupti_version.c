@@ -20,24 +20,37 @@ static bool is_there(const struct xp_target *target, const char *path)
 	return file >= 0;
 }
 
-/* site-packages/nvidia/cu13/lib/libcupti.so.13 has site-packages/nvidia_cuda_cupti-13.0.48.dist-info beside it. */
-static bool is_wheel_of_13_0(const struct xp_target *target, const char *path)
-{
-	const char *nvidia = strstr(path, "/nvidia/cu13/");
-	char folder[PATH_BYTES];
-
-	if (!nvidia)
-		return false;
-	snprintf(folder, sizeof(folder), "%.*s/nvidia_cuda_cupti-13.0.48.dist-info", (int)(nvidia - path), path);
-	return is_there(target, folder);
-}
+/* Toolkits name the file itself by its version; the path in a process's maps is that of the file. */
+static const char *const files[] = { "libcupti.so.2025.2.", "libcupti.so.2025.3.0" };
+/* site-packages/nvidia/cu13/lib/libcupti.so.13 has site-packages/nvidia_cuda_cupti-13.0.48.dist-info beside it, and so on. */
+static const struct {
+	const char *library, *folder;
+} wheels[] = {
+	{ "/nvidia/cuda_cupti/lib/", "nvidia_cuda_cupti_cu12-12.9.19.dist-info" },
+	{ "/nvidia/cuda_cupti/lib/", "nvidia_cuda_cupti_cu12-12.9.79.dist-info" },
+	{ "/nvidia/cu13/lib/", "nvidia_cuda_cupti-13.0.48.dist-info" },
+};
 
 bool xp_cupti_is_old(const struct xp_cupti_choice *choice)
 {
 	return choice->major < 13;
 }
 
-bool xp_cupti_is_13_0(const struct xp_target *target, const struct xp_cupti_choice *choice)
+bool xp_cupti_loses_contexts(const struct xp_target *target, const struct xp_cupti_choice *choice)
 {
-	return choice->major == 13 && (strstr(choice->path, "libcupti.so.2025.3.0") || is_wheel_of_13_0(target, choice->path));
+	char folder[PATH_BYTES];
+
+	for (size_t i = 0; i < XP_LEN(files); i++)
+		if (strstr(choice->path, files[i]))
+			return true;
+	for (size_t i = 0; i < XP_LEN(wheels); i++) {
+		const char *at = strstr(choice->path, wheels[i].library);
+
+		if (!at)
+			continue;
+		snprintf(folder, sizeof(folder), "%.*s/%s", (int)(at - choice->path), choice->path, wheels[i].folder);
+		if (is_there(target, folder))
+			return true;
+	}
+	return false;
 }

@@ -7,7 +7,8 @@
 
 /* Of CUDA 12: a stop of GPU activities will hold launches. */
 bool xp_cupti_is_old(const struct xp_cupti_choice *choice);
-/* 13.0 without its first update, as far as its place tells: no GPU activities. False also where it does not tell; the agent knows. */
-bool xp_cupti_is_13_0(const struct xp_target *target, const struct xp_cupti_choice *choice);
+/* 12.9, or 13.0 without its first update, as far as its place tells: no GPU activities. False also where it does not tell; the agent knows.
+ */
+bool xp_cupti_loses_contexts(const struct xp_target *target, const struct xp_cupti_choice *choice);
 
 #endif

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracepoint:CATEGORY:NAME, fired by a thread of the target. In: text, tracefs. Out: category and name. No state. */
+/* tracepoint:CATEGORY:NAME, fired by a thread of the target. In: text, tracefs, the kernel's type information. Out: category and name. No
+ * state. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "family/family.h"
 #include "family/grammar.h"
 
 #define GRAMMAR "tracepoint:CATEGORY:NAME"
 
-enum { CANDIDATES_MAX = 20 };
+enum { CANDIDATES_MAX = 20, NAME_BYTES = 512 };
 
 static const char *const tracefs_roots[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events", NULL };
 
@@ -92,7 +95,47 @@ static int look_up(const char *root, const struct xp_endpoint *ep, bool *ret_kno
 	return absent(ep, "of that name in the category", candidates(category, ep), reterr);
 }
 
-/* A tracefs that is not mounted or not readable decides nothing here: the kernel then says at attach whether the tracepoint exists. */
+/* Does a file of type information name this tracepoint? The kernel has a typedef btf_trace_NAME for each but those of system calls. */
+static bool names(int folder_fd, const char *file, const char *name)
+{
+	char text[NAME_BYTES];
+	struct stat st;
+	int len = snprintf(text, sizeof(text), "btf_trace_%s", name);
+	xp_auto_fd fd = openat(folder_fd, file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) || len >= (int)sizeof(text))
+		return true;
+	size_t size = (size_t)st.st_size, at = 0;
+	ssize_t n = 1;
+	xp_auto(xp_free) void *bytes = malloc(size + 1);
+
+	/* The kernel gives a page at a time. */
+	for (; bytes && at < size && n > 0; at += n > 0 ? (size_t)n : 0)
+		n = pread(fd, (char *)bytes + at, size - at, (off_t)at);
+	return !bytes || at < size || memmem(bytes, at, text, (size_t)len + 1);
+}
+
+/*
+ * Without tracefs: whether the type information of kernel and modules has no such tracepoint. What has none may have any; a kernel built
+ * without modules has no list of them.
+ */
+static bool untyped(const char *folder, const char *modules, const char *name)
+{
+	xp_auto_fd types = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	FILE *list = fopen(modules, "re");
+	bool found = types < 0 || (!list && errno != ENOENT) || names(types, "vmlinux", name);
+	char line[NAME_BYTES];
+
+	while (!found && list && fgets(line, sizeof(line), list)) {
+		line[strcspn(line, " \n")] = '\0';
+		found = names(types, line, name);
+	}
+	if (list)
+		fclose(list);
+	return !found;
+}
+
+/* Where neither a tracefs nor type information knows, the kernel says at attach whether the tracepoint exists. */
 static int resolve_in(const char *const *roots, struct xp_endpoint *ep, struct xp_err *reterr)
 {
 	bool known = false;
@@ -102,7 +145,9 @@ static int resolve_in(const char *const *roots, struct xp_endpoint *ep, struct x
 		if (rc)
 			return rc;
 	}
-	return 0;
+	if (known || !strcmp(ep->tracepoint.category, "syscalls") || !untyped("/sys/kernel/btf", "/proc/modules", ep->tracepoint.name))
+		return 0;
+	return absent(ep, "of that name", NULL, reterr);
 }
 
 static int resolve(struct xp_endpoint *ep, struct xp_target *target, const struct xp_resolve_options *options, struct xp_arena *arena,

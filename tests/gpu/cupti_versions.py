@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stops under load on CUPTI before 13.0 U1, where a careless stop hangs or kills the program: many each, no hang, no crash, no id lost or doubled.
-CUPTI 13.0 lost the program's context here once in 200 stops (Xid 13), so GPU activities are refused there; calls alone are not.
+CUPTI 12.9 and 13.0 lost the program's context here (errors 719, Xid 13), so GPU activities are refused there; calls alone are not.
 
 Needs an NVIDIA GPU and nvcc, and libcupti files of those versions: XP_CUPTI_LIBS, files with a colon between them, as
 `packaging/cupti_old.sh FOLDER` fetches them. XP_GPU_STOPS: how many with GPU activity each (full: 300); XP_GPU_CALL_STOPS: with calls alone,
@@ -27,9 +27,9 @@ FOLDER = tempfile.TemporaryDirectory()
 STOPS = int(os.environ.get("XP_GPU_STOPS", "5"))
 CALL_STOPS = int(os.environ.get("XP_GPU_CALL_STOPS", "100"))
 LOADS = {"single": 1, "eight": 9, "loads": 10}  # and their threads
-FIRST_SAFE, REFUSED, UNSUPPORTED = 130001, 130000, 4
-# From here on some activities of a busy program may have no times at the stop; they are told as in flight.
-FIRST_UNFINISHED = 27
+FIRST_SAFE, FIRST_REFUSED, UNSUPPORTED = 130001, 27, 4
+# 12.4 and 12.5 give a record without times now and then; it is left out and counted.
+TIMELESS = (22, 23)
 NODES = 32
 
 
@@ -57,7 +57,7 @@ class Worker(threading.Thread):
     def __init__(self, library, load):
         super().__init__()
         self.library, self.load, self.error, self.stops, self.left, self.held = library, load, None, 0, 0, []
-        self.launches = self.records = self.unknown = self.stray = self.unfinished = self.version = 0
+        self.launches = self.records = self.unknown = self.stray = self.timeless = self.version = 0
         self.process = subprocess.Popen([program(), library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def tell(self, line):
@@ -67,9 +67,9 @@ class Worker(threading.Thread):
 
     def check(self, counters):
         kernels = counters["api_launches"] + NODES * counters["graph_launches"]
-        self.unfinished += counters["in_flight"] > 0
-        assert counters["in_flight"] == 0 or self.version >= FIRST_UNFINISHED, counters
-        for name in ("duplicate_ids", "invalid_times", "cupti_dropped", "activity_dropped", "activities_ungrouped"):
+        self.timeless += counters["invalid_times"]
+        assert counters["invalid_times"] == 0 or self.version in TIMELESS, counters
+        for name in ("in_flight", "duplicate_ids", "cupti_dropped", "activity_dropped", "activities_ungrouped"):
             assert counters[name] == 0, (name, counters)
         # Kernels of launches that were under way when the callbacks went on; a round has at most 32 of them.
         assert counters["launch_unknown"] <= NODES * LOADS[self.load], counters
@@ -107,7 +107,7 @@ class Worker(threading.Thread):
             if self.load == "calls":
                 self.tell("eight")
                 self.stop_calls_often(agent)
-            elif self.version == REFUSED:
+            elif self.version >= FIRST_REFUSED:
                 assert agent.arm([(KERNEL_START, MATCH_ANY)]) == UNSUPPORTED
             else:
                 self.stop_often(agent)
@@ -120,7 +120,7 @@ class Worker(threading.Thread):
 
     def report(self):
         held = sorted(self.held) or [0]
-        return (f"CUPTI {self.version:6} {self.load:7} stops {self.stops:5} launches {self.launches:9} records {self.records:9} unknown {self.unknown:4} stray {self.stray:2} unfinished in {self.unfinished:2} "
+        return (f"CUPTI {self.version:6} {self.load:7} stops {self.stops:5} launches {self.launches:9} records {self.records:9} unknown {self.unknown:4} stray {self.stray:2} timeless {self.timeless:2} "
                 f"left on {self.left:3} held ms {held[len(held) // 2]:.2f} / {held[int(len(held) * 0.99)]:.2f} / {held[-1]:.2f}"
                 f"{'' if self.error is None else f'  {type(self.error).__name__}: {self.error}'}")
 
@@ -138,7 +138,7 @@ def run_all(loads):
 
 def test_stops_with_gpu_activity():
     workers = run_all(LOADS)
-    assert sum(worker.unfinished for worker in workers) <= 1 + len(workers) * STOPS // 20
+    assert sum(worker.timeless for worker in workers) <= 1 + len(workers) * STOPS // 20
     # Not one of these loads makes or destroys contexts, and all leave their calls: nothing may have stayed on.
     assert sum(worker.left for worker in workers) <= len(workers) * STOPS // 100, "kinds stayed on more often than once in a hundred stops"
 

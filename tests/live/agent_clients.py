@@ -131,12 +131,12 @@ def test_an_older_cupti_is_measured_behind_its_gate():
         result, _ = app.measure(*LAUNCHES, lines=["launch 4 101 k 300", "old 3"])
         assert matched(result) == 404, result
         told = warnings(result.doc)
-        assert told["STOP_HOLDS_LAUNCHES"]["cupti_version"] == 28 and told["STOP_HOLDS_LAUNCHES"]["ms"] >= 130, told
+        assert told["STOP_HOLDS_LAUNCHES"]["cupti_version"] == 26 and told["STOP_HOLDS_LAUNCHES"]["ms"] >= 130, told
         assert result.doc["cost"]["stall_ms"] >= told["STOP_HOLDS_LAUNCHES"]["ms"] and "long_stall" in issues(result.doc), result.doc["cost"]
         assert told["RESIDUAL_COST"]["ns"] == result.doc["cost"]["residual_ns_per_launch"] > 0
         assert "CUPTI_CAVEAT" not in told
         result, _ = app.measure(*KERNELS, lines=["old 3"])
-        assert matched(result) == 15 and warnings(result.doc)["CUPTI_CAVEAT"]["version"] == 28, result
+        assert matched(result) == 15 and warnings(result.doc)["CUPTI_CAVEAT"]["version"] == 26, result
         assert "cupti_caveat" in issues(result.doc) and app.tell("get kernel_on") == 0
         xp.fails("UNSUPPORTED_CUDA_VERSION", "measure", "--pid", app.pid, *KERNELS, "--records-only", "--duration-ms", "100")
 
@@ -152,24 +152,36 @@ def test_kinds_that_stay_on_are_told():
         assert result.exit == 0 and result.doc["inventory"]["groups"][0]["count"] == 59 and "kinds_left_on" in issues(result.doc), result
 
 
-def test_13_0_without_its_update_gives_calls_only():
+def check_calls_only(major, version, wheel, place):
     """By the wheel's name before anything is brought, by its own word where the name does not tell."""
-    folder = pathlib.Path(xp.scratch()) / "site-packages"
-    library = folder / "nvidia/cu13/lib/libcupti.so.13"
+    folder = pathlib.Path(xp.scratch()) / wheel
+    library = folder / place / f"libcupti.so.{major}"
     library.parent.mkdir(parents=True)
-    (folder / "nvidia_cuda_cupti-13.0.48.dist-info").mkdir()
-    shutil.copy(FAKE / "13" / "libcupti.so.13", library)
-    with App(13, version=130000, cupti=library) as app:
+    (folder / f"{wheel}.dist-info").mkdir()
+    shutil.copy(FAKE / str(major) / library.name, library)
+    with App(major, version=version, cupti=library) as app:
         doc = xp.ok("validate", "--pid", app.pid, *KERNELS)
         assert not doc["valid"] and doc["issues"][0]["code"] == "UNSUPPORTED_CUDA_VERSION", doc
         result = xp.run("measure", "--pid", app.pid, *KERNELS, "--duration-ms", "100", code="UNSUPPORTED_CUDA_VERSION")
         assert b"activating" not in result.err and "13.0.85" in result.error["hints"][0], result
+        triage = xp.ok("measure", "--pid", app.pid, "--triage", "--duration-ms", "200")
+        reasons = {entry["name"]: entry["reason"] for entry in triage["sources"]}
+        assert reasons["cuda_kernels"] == reasons["cuda_copies"] == "unsupported", reasons
+        assert not [warning for warning in triage["warnings"] if warning["code"] == "CUPTI_AGENT_INJECTED"], triage["warnings"]
         result, _ = app.measure(*CALLS, lines=["driver 53"])
         assert matched(result) == 53
-    with App(13, version=130000) as app:
+    with App(major, version=version) as app:
         assert xp.ok("validate", "--pid", app.pid, *KERNELS)["valid"]
         xp.fails("UNSUPPORTED_CUDA_VERSION", "measure", "--pid", app.pid, *KERNELS, "--duration-ms", "100")
         assert app.tell("get sessions") == 0
+
+
+def test_13_0_without_its_update_gives_calls_only():
+    check_calls_only(13, 130000, "nvidia_cuda_cupti-13.0.48", "nvidia/cu13/lib")
+
+
+def test_12_9_gives_calls_only():
+    check_calls_only(12, 28, "nvidia_cuda_cupti_cu12-12.9.79", "nvidia/cuda_cupti/lib")
 
 
 def test_graph_launches_of_the_oldest_versions_are_refused():

@@ -66,6 +66,7 @@ def test_cuda_home_wins_in_any_order_of_the_environment():
         for names in (["PATH", "CUDA_HOME"], ["CUDA_HOME", "PATH"]):
             in_order = ["env", "-i", *(f"{name}={words[name]}" for name in names)]
             with App(program=FAKE / "app_static", cupti="", prefix=in_order) as app:
+                assert app.tell("launch 1 3 begun 10") >= 0  # libcuda is mapped
                 document = measured(app, "launch 3 101 k 500")
                 assert warnings(document)["CUPTI_AGENT_INJECTED"]["cupti_path"] == cupti, document["warnings"]
 

@@ -67,18 +67,56 @@ static void test_resolve(void **state)
 	assert_int_equal(look(root, "nothing", "sched_switch", &err), -XP_E_SYMBOL_NOT_FOUND);
 }
 
-static void test_unreadable_decides_nothing(void **state)
+static bool found_in(const char *name)
+{
+	char types[80], modules[80];
+
+	snprintf(types, sizeof(types), "%s/btf", root);
+	snprintf(modules, sizeof(modules), "%s/modules", root);
+	return !untyped(types, modules, name);
+}
+
+static void put(const char *relative, const char *bytes, size_t n)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", root, relative);
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, bytes, n), n);
+	close(fd);
+}
+
+static void test_types_know_without_tracefs(void **state)
+{
+	assert_true(found_in("one")); /* no types: it may exist */
+	make("btf", true);
+	put("btf/vmlinux", "\0btf_trace_one\0", 15);
+	assert_false(found_in("two"));
+	put("modules", "ext9 4096 0 - Live 0x0\n", 23);
+	assert_true(found_in("one"));
+	assert_true(found_in("two")); /* a module without types */
+	put("btf/ext9", "\0btf_trace_other_two\0btf_trace_three\0", 38);
+	assert_false(found_in("two"));
+	assert_false(found_in("on"));
+	assert_true(found_in("three"));
+}
+
+static void test_without_tracefs(void **state)
 {
 	const char *const none[] = { "/nonexistent/events", NULL };
-	struct xp_endpoint ep = { .selector = "tracepoint:x:y", .tracepoint = { .category = "x", .name = "y" } };
+	struct xp_endpoint call = { .selector = "tracepoint:syscalls:y", .tracepoint = { .category = "syscalls", .name = "y" } },
+			   here = { .selector = "tracepoint:sched:sched_switch",
+				    .tracepoint = { .category = "sched", .name = "sched_switch" } };
 	xp_auto_err err = { 0 };
 
-	assert_int_equal(resolve_in(none, &ep, &err), 0);
+	assert_int_equal(resolve_in(none, &call, &err), 0);
+	assert_int_equal(resolve_in(none, &here, &err), 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_resolve), cmocka_unit_test(test_unreadable_decides_nothing) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_resolve), cmocka_unit_test(test_types_know_without_tracefs),
+					    cmocka_unit_test(test_without_tracefs) };
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
