@@ -144,7 +144,8 @@ void xp_json_f64(struct xp_json *json, double value)
 		return;
 	}
 	before_value(json);
-	for (int precision = 1; precision <= 17; precision++) {
+	/* 15 digits come back unchanged from a double, so the shortest text that has no more is these without their zeros at the end. */
+	for (int precision = 15; precision <= 17; precision++) {
 		snprintf(text, sizeof(text), "%.*g", precision, value);
 		if (strtod(text, NULL) == value)
 			break;

@@ -53,6 +53,30 @@ static void numbers_read_back_exactly(void **state)
 	expect(&out, "[1.0,0.5,null,null,18446744073709551615,-9223372036854775808]");
 }
 
+/* The fewest digits that read back as the number. */
+static void numbers_are_short(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = { { 1200, "1200.0" },
+		      { 1e15, "1e+15" },
+		      { 0.1, "0.1" },
+		      { 1.0 / 3, "0.3333333333333333" },
+		      { 0.1 + 0.2, "0.30000000000000004" },
+		      { 395.326419246, "395.326419246" },
+		      { 9007199254740993.0, "9007199254740992.0" },
+		      { -2.5e-7, "-2.5e-07" } };
+
+	for (size_t i = 0; i < XP_LEN(cases); i++) {
+		struct xp_text out = { 0 };
+		struct xp_json json = { .out = &out };
+
+		xp_json_f64(&json, cases[i].value);
+		expect(&out, cases[i].text);
+	}
+}
+
 /* jansson holds 63 bits; a syscall argument of -1 is 2^64-1. */
 static void large_integers_survive_reading(void **state)
 {
@@ -114,7 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_are_escaped_and_repaired), cmocka_unit_test(numbers_read_back_exactly),
 		cmocka_unit_test(large_integers_survive_reading),   cmocka_unit_test(bad_documents_are_refused),
-		cmocka_unit_test(pretty_and_compact_say_the_same),
+		cmocka_unit_test(pretty_and_compact_say_the_same),  cmocka_unit_test(numbers_are_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
