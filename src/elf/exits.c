@@ -105,8 +105,8 @@ static const struct xp_symbol *symbol_behind(const struct outside *outside, cons
 	return &outside->symbols[found - outside->targets];
 }
 
-/* Follows the jumps of the ranges known so far; *ret_added tells whether a part was decoded. */
-static int follow_jumps(struct xp_code_body *body, struct xp_arena *arena, bool *ret_added, struct xp_err *reterr)
+/* Follows the jumps of the ranges known so far once; *ret_added tells whether a part was decoded. */
+static int follow_once(struct xp_code_body *body, struct xp_arena *arena, bool *ret_added, struct xp_err *reterr)
 {
 	struct outside outside = find_outside(body, arena);
 	size_t n = body->n;
@@ -133,6 +133,16 @@ static int follow_jumps(struct xp_code_body *body, struct xp_arena *arena, bool 
 		*ret_added = true;
 	}
 	return 0;
+}
+
+static int follow_jumps(struct xp_code_body *body, struct xp_arena *arena, struct xp_err *reterr)
+{
+	bool added = true;
+	int rc = 0;
+
+	while (!rc && added)
+		rc = follow_once(body, arena, &added, reterr);
+	return rc;
 }
 
 enum { MAX_NAMED = 8 };
@@ -167,7 +177,24 @@ static bool jumps_back(const struct xp_code_body *body, const struct xp_extent *
 	return false;
 }
 
-/* Cold parts that no jump leads to: landing pads, which only the unwinder enters. */
+/*
+ * Only the unwinder, by an exception table, and jumps through tables lead to code that no direct jump names. Asked first, since the names
+ * of a large file are some 100 MB to search.
+ */
+static bool may_hide_parts(const struct xp_code_body *body)
+{
+	struct xp_fde fde;
+
+	for (size_t i = 0; i < body->n_ranges; i++)
+		if (xp_elf_fde(body->elf, body->ranges[i].start, &fde) && fde.lsda)
+			return true;
+	for (size_t i = 0; i < body->n; i++)
+		if (body->nodes[i].insn.flow == XP_FLOW_INDIRECT && !body->nodes[i].insn.reads_slot)
+			return true;
+	return false;
+}
+
+/* Cold parts that no jump leads to, such as landing pads. */
 static int add_named_parts(struct xp_code_body *body, struct xp_arena *arena, struct xp_err *reterr)
 {
 	const struct xp_symbol *symbol = &body->function->symbol;
@@ -175,7 +202,7 @@ static int add_named_parts(struct xp_code_body *body, struct xp_arena *arena, st
 	struct xp_extent part;
 	int rc = 0;
 
-	if (!symbol->name)
+	if (!symbol->name || !may_hide_parts(body))
 		return 0;
 	xp_symbols_each(body->elf, xp_arena_fmt(arena, "%.*s.cold", (int)symbol->name_len, symbol->name), take_part, &parts);
 	for (size_t i = 0; i < parts.n && !rc; i++)
@@ -256,13 +283,14 @@ int xp_code_exits(const struct xp_elf *elf, const struct xp_extent *function, ui
 	xp_auto(xp_arena_free) struct xp_arena *arena = xp_arena_new();
 	struct xp_code_body body = { .elf = elf, .function = function };
 	xp_auto(xp_code_body_done) struct xp_code_body *owned = &body;
-	bool added = true;
 	int rc = xp_code_add_range(&body, function->start, function->size, reterr);
 
 	if (!rc)
+		rc = follow_jumps(&body, arena, reterr);
+	if (!rc)
 		rc = add_named_parts(&body, arena, reterr);
-	while (!rc && added)
-		rc = follow_jumps(&body, arena, &added, reterr);
+	if (!rc)
+		rc = follow_jumps(&body, arena, reterr);
 	if (!rc)
 		rc = check_inner_jumps(&body, reterr);
 	if (rc)

@@ -2,6 +2,7 @@
 /* Functions by address. In: ascending addresses. Out: the symbol that covers each, in one unsorted pass. No state. */
 #include "elf/elf_priv.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +14,38 @@ struct slot {
 	const char *cover_name, *below_name;
 };
 
-static size_t lower_bound(const uint64_t *vaddrs, size_t n, uint64_t value)
+enum { BUCKETS = 4096 };
+
+/* The addresses of one pass. `first` skips the search for most symbols: the first address at or above each start of a bucket. */
+struct wanted {
+	const uint64_t *vaddrs;
+	size_t n;
+	unsigned shift;
+	uint32_t first[BUCKETS + 1];
+};
+
+static void prepare(struct wanted *wanted, const uint64_t *vaddrs, size_t n)
 {
-	size_t low = 0, high = n;
+	*wanted = (struct wanted){ .vaddrs = vaddrs, .n = n };
+	while (vaddrs[n - 1] >> wanted->shift >= BUCKETS)
+		wanted->shift++;
+	for (size_t bucket = 0, i = 0; bucket <= BUCKETS; bucket++) {
+		while (i < n && vaddrs[i] >> wanted->shift < bucket)
+			i++;
+		wanted->first[bucket] = (uint32_t)i;
+	}
+}
+
+/* The first address at or above `value`, which is none above the last. */
+static size_t lower_bound(const struct wanted *wanted, uint64_t value)
+{
+	uint64_t bucket = value >> wanted->shift;
+	size_t low = wanted->first[bucket], high = wanted->first[bucket + 1];
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (vaddrs[middle] < value)
+		if (wanted->vaddrs[middle] < value)
 			low = middle + 1;
 		else
 			high = middle;
@@ -46,20 +71,19 @@ static bool better(const Elf64_Sym *symbol, const Elf64_Sym *than, const char *t
 }
 
 /* Names lie scattered in a large table: they are touched only for a symbol that would be an answer. */
-static void offer(const struct xp_elf *elf, const uint64_t *vaddrs, size_t n, struct slot *slots, const Elf64_Sym *symbol, const char *name)
+static void offer(const struct xp_elf *elf, const struct wanted *wanted, size_t i, struct slot *slots, const Elf64_Sym *symbol,
+		  const char *name)
 {
-	size_t i = lower_bound(vaddrs, n, symbol->st_value);
-
-	if (i == n)
-		return;
+	const uint64_t *vaddrs = wanted->vaddrs;
 	bool below = better(symbol, &slots[i].below, slots[i].below_name);
+
 	if ((!below && vaddrs[i] - symbol->st_value >= symbol->st_size) || !xp_symtab_is_function(elf, symbol, name))
 		return;
 	if (below) {
 		slots[i].below = *symbol;
 		slots[i].below_name = name;
 	}
-	for (; i < n && vaddrs[i] - symbol->st_value < symbol->st_size; i++)
+	for (; i < wanted->n && vaddrs[i] - symbol->st_value < symbol->st_size; i++)
 		if (better(symbol, &slots[i].cover, slots[i].cover_name)) {
 			slots[i].cover = *symbol;
 			slots[i].cover_name = name;
@@ -98,14 +122,24 @@ static void answer(const struct xp_elf *elf, uint64_t vaddr, const struct slot *
 	ret_symbol->ifunc = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
 }
 
-static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const uint64_t *vaddrs, size_t n, struct slot *slots)
+/* Large files have a million symbols: what cannot be an answer goes by its address and size alone. */
+static void scan(const struct xp_elf *elf, const struct xp_symtab *table, const struct wanted *wanted, struct slot *slots)
 {
+	const unsigned char *entry = table->entries + offsetof(Elf64_Sym, st_value);
 	const char *name;
 	Elf64_Sym symbol;
+	uint64_t extent[2]; /* st_value, st_size */
 
-	for (uint64_t i = 1; i < table->n; i++)
-		if (xp_symtab_read(table, i, &symbol, &name) && symbol.st_value <= vaddrs[n - 1])
-			offer(elf, vaddrs, n, slots, &symbol, name);
+	for (uint64_t i = 1; i < table->n; i++) {
+		memcpy(extent, entry + i * sizeof(symbol), sizeof(extent));
+		if (extent[0] > wanted->vaddrs[wanted->n - 1])
+			continue;
+		size_t at = lower_bound(wanted, extent[0]);
+		if (extent[0] < slots[at].below.st_value && wanted->vaddrs[at] - extent[0] >= extent[1])
+			continue;
+		if (xp_symtab_read(table, i, &symbol, &name))
+			offer(elf, wanted, at, slots, &symbol, name);
+	}
 }
 
 void xp_symbols_resolve(const struct xp_elf *elf, const uint64_t *vaddrs, size_t n, struct xp_symbol *results)
@@ -114,12 +148,14 @@ void xp_symbols_resolve(const struct xp_elf *elf, const uint64_t *vaddrs, size_t
 		return;
 	xp_auto(xp_free) void *memory = calloc(n, sizeof(struct slot));
 	struct slot *slots = memory;
+	struct wanted wanted;
 
 	memset(results, 0, n * sizeof(*results));
 	if (!slots)
 		abort(); /* as in the arena: an out of memory that nothing can mend */
+	prepare(&wanted, vaddrs, n);
 	for (size_t i = 0; i < elf->n_tables; i++)
-		scan(elf, &elf->tables[i], vaddrs, n, slots);
+		scan(elf, &elf->tables[i], &wanted, slots);
 	for (size_t i = 0; i < n; i++) {
 		if (i && slots[i - 1].below_name && better(&slots[i - 1].below, &slots[i].below, slots[i].below_name)) {
 			slots[i].below = slots[i - 1].below;
