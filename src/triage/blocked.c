@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "inventory/stack_text.h"
 #include "triage/finding.h"
+#include "triage/own_code.h"
 
 struct xp_blocked xp_blocked_in(const struct xp_off_cpu_value *off_cpu, uint32_t tid, const char *syscall_name)
 {
@@ -54,15 +55,6 @@ json_t *xp_blocked_stack_json(const struct xp_off_cpu_group *group, struct xp_ar
 }
 
 /* The library waits on behalf of a line of somebody else's. */
-static bool is_standard_library(const struct xp_frame *frame)
-{
-	const char *path = frame->source_path;
-
-	if (!path || !strncmp(path, "<frozen ", 8))
-		return true;
-	return strstr(path, "/lib/python3") && !strstr(path, "/site-packages/") && !strstr(path, "/dist-packages/");
-}
-
 static const struct xp_frame *python_frame(const struct xp_off_cpu_group *group)
 {
 	const struct xp_frame *innermost = NULL;
@@ -72,7 +64,7 @@ static const struct xp_frame *python_frame(const struct xp_off_cpu_group *group)
 
 		if (frame->kind != XP_FRAME_PYTHON)
 			continue;
-		if (!is_standard_library(frame))
+		if (!xp_is_standard_library(frame))
 			return frame;
 		innermost = innermost ? innermost : frame;
 	}
@@ -94,19 +86,6 @@ json_t *xp_blocked_python_line(const struct xp_off_cpu_group *group, uint64_t of
 	return line;
 }
 
-/* What libraries call the function that waits until a lock is free. Conditions and semaphores are waited on for other reasons, too. */
-static bool is_lock_function(const char *symbol)
-{
-	static const char *const names[] = { "lll_lock_wait",		"pthread_mutex_lock", "pthread_mutex_timedlock",
-					     "pthread_mutex_clocklock", "pthread_rwlock_",    "Mutex::lock_contended",
-					     "RawMutex::lock_slow",	"RawRwLock::lock_" };
-
-	for (size_t i = 0; symbol && i < XP_LEN(names); i++)
-		if (strstr(symbol, names[i]))
-			return true;
-	return false;
-}
-
 bool xp_blocked_at_lock(const struct xp_off_cpu_group *group)
 {
 	for (size_t i = 0; group && i < group->n_frames && i < XP_EVIDENCE_FRAMES; i++) {
@@ -116,13 +95,13 @@ bool xp_blocked_at_lock(const struct xp_off_cpu_group *group)
 			continue;
 		if (frame->kind == XP_FRAME_PYTHON)
 			return false;
-		if (is_lock_function(frame->symbol))
+		if (xp_is_lock_function(frame->symbol))
 			return true;
 		/* A Python lock that the program itself takes; the library's own serve its queues, events and joins. */
 		if (frame->symbol && !strcmp(frame->symbol, "PyThread_acquire_lock_timed")) {
 			while (++i < group->n_frames)
 				if (group->frames[i]->kind == XP_FRAME_PYTHON)
-					return !is_standard_library(group->frames[i]);
+					return !xp_is_standard_library(group->frames[i]);
 			return false;
 		}
 	}

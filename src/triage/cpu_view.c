@@ -7,6 +7,7 @@
 #include "inventory/interval.h"
 #include "inventory/stack_text.h"
 #include "triage/command.h"
+#include "triage/own_code.h"
 
 enum { STACK_LISTED = 10, MOST_TENTHS = 6 };
 
@@ -43,16 +44,6 @@ uint64_t xp_cpu_in_call(const struct xp_triage_input *input, uint32_t tid, const
 	return samples;
 }
 
-static bool is_function(const struct xp_frame *frame, const struct xp_hotspot *spot)
-{
-	const struct xp_frame *want = spot->frame;
-
-	if (frame == want)
-		return true;
-	return frame->kind == XP_FRAME_PYTHON && want->kind == XP_FRAME_PYTHON && !strcmp(frame->symbol, want->symbol) &&
-	       frame->source_path && want->source_path && !strcmp(frame->source_path, want->source_path);
-}
-
 json_t *xp_cpu_stack(const struct xp_triage_input *input, const struct xp_hotspot *spot, size_t max)
 {
 	const struct xp_cpu_inventory *inventory = &input->cpu->inventory;
@@ -63,7 +54,7 @@ json_t *xp_cpu_stack(const struct xp_triage_input *input, const struct xp_hotspo
 		const struct xp_stack_group *group = &inventory->stack_groups[g];
 		size_t at = 0, end = leaf && group->n_frames ? 1 : group->n_frames;
 
-		while (at < end && !is_function(group->frames[at], spot))
+		while (at < end && !xp_same_function(group->frames[at], spot->frame))
 			at++;
 		if (at >= end)
 			continue;
@@ -147,7 +138,7 @@ static bool starts_a_thread(const struct xp_triage_input *input, const struct xp
 			const char *caller = at + 1 < group->n_frames ? group->frames[at + 1]->symbol : NULL;
 			bool start = false;
 
-			if (!is_function(group->frames[at], spot))
+			if (!xp_same_function(group->frames[at], spot->frame))
 				continue;
 			for (size_t i = 0; i < XP_LEN(starts) && caller; i++)
 				start |= !strcmp(starts[i], caller);
@@ -159,11 +150,28 @@ static bool starts_a_thread(const struct xp_triage_input *input, const struct xp
 	return found;
 }
 
+/* A function of a library or an interpreter is hot on behalf of code that a reader can change; one of the program's own says that itself.
+ */
+static const struct xp_frame *caller_of(const struct xp_triage_input *input, const struct xp_cpu_told *told)
+{
+	const struct xp_hotspot *spot = told->spot;
+	const struct xp_frame *line = told->inclusive ? NULL : spot->python_line;
+
+	if (line && !xp_is_standard_library(line))
+		return line;
+	bool own = spot->frame->kind == XP_FRAME_PYTHON ? !xp_is_standard_library(spot->frame) : xp_own_frame(&spot->frame, 1) != NULL;
+	const struct xp_frame *caller = own ? NULL : xp_own_caller(input, spot->frame, !told->inclusive);
+
+	if (caller && xp_same_function(caller, spot->frame))
+		caller = NULL;
+	return caller ? caller : line;
+}
+
 struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_findings *out, const struct xp_cpu_told *told)
 {
 	const struct xp_hotspot *spot = told->spot;
 	uint64_t samples = told->inclusive ? told->thread->inclusive : told->thread->exclusive;
-	xp_auto_builder name = { .limit = 200 }, line = { .limit = 200 };
+	xp_auto_builder name = { .limit = 200 };
 
 	xp_frame_text(spot->frame, &name);
 	struct xp_finding *finding = xp_finding_add(out, told->code, spot->frame->symbol ? spot->frame->symbol : name.data,
@@ -173,11 +181,10 @@ struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_fi
 	finding->in_copy = !told->inclusive && samples && told->thread->in_copy * 10 >= samples * MOST_TENTHS;
 	finding->in_launch = !told->inclusive && samples && told->thread->in_launch * 10 >= samples * MOST_TENTHS;
 	add_threads(input, told, finding, out->arena);
-	if (spot->python_line && !told->inclusive)
-		xp_frame_text(spot->python_line, &line);
-	xp_finding_say(out, finding, "thread %s spent about %.0f ms of %.0f ms in %s%s%s%s", told->thread->name,
+	xp_finding_say(out, finding, "thread %s spent about %.0f ms of %.0f ms in %s%s", told->thread->name,
 		       xp_cpu_share(input, samples) * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, name.data,
-		       told->inclusive ? " and what it calls" : "", line.len ? ", called from " : "", line.len ? line.data : "");
+		       told->inclusive ? " and what it calls" : "");
+	xp_own_say(out, finding, ", called from ", caller_of(input, told));
 	if (spot->entry_selector_hint && spot->return_selector_hint && !starts_a_thread(input, spot))
 		xp_next_function(out, finding, &input->target, finding->subject, spot->entry_selector_hint, spot->return_selector_hint);
 	else

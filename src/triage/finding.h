@@ -41,6 +41,7 @@ struct xp_finding {
 	const char *call;	 /* syscall, copy direction or kernel that it is a consequence of; NULL: none */
 	bool condition;		 /* a thread that waits to be told to go on; gpu_wait: what tells it to is a busy device */
 	bool in_copy, in_launch; /* most of what it counts lies under CUDA calls that copy, that launch */
+	bool holder_unknown;	 /* waits for a lock, and what the lock is held for isn't known */
 	bool fallback;		 /* kept only when no other finding is above 0.20 */
 	bool taken;		 /* absorbed by another one */
 };

@@ -2,13 +2,16 @@
 /* A thread that spends a noticeable part of the window computing in the kernel. */
 #include <string.h>
 
+#include "base/arena.h"
 #include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/cpu_view.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 enum { MAX_PATTERNS = 3 };
 #define LEAST_SHARE 0.20
+#define RECLAIM_SHARE 0.40
 #define CAUSE_SHARE 0.60 /* contract 14.1a: a call with that part of the kernel samples is their cause */
 
 /* What most kernel samples of the thread are about; faults of user code belong to no call. */
@@ -61,6 +64,51 @@ static const struct xp_hotspot *top_function(const struct xp_triage_input *input
 	return NULL;
 }
 
+/* The kernel looks for memory that it can take back: for the group at its limit, or for the whole machine. */
+static bool reclaims(const struct xp_stack_group *group, bool *ret_limit)
+{
+	static const char *const names[] = { "try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_to_free_pages" };
+
+	for (size_t f = 0; f < group->n_frames && group->frames[f]->kind == XP_FRAME_KERNEL; f++)
+		for (size_t i = 0; i < XP_LEN(names); i++)
+			if (group->frames[f]->symbol && !strncmp(group->frames[f]->symbol, names[i], strlen(names[i]))) {
+				*ret_limit = i < 2;
+				return true;
+			}
+	return false;
+}
+
+/* Whatever the thread called, it is memory that lacks. False, and nothing said: most of its kernel time is work of its own. */
+static bool say_reclaim(const struct xp_triage_input *input, const struct xp_cpu_thread *thread, struct xp_findings *out,
+			struct xp_finding *finding)
+{
+	uint64_t samples = 0, all = 0, in_limit = 0;
+
+	for (size_t i = 0; i < input->cpu->inventory.n_stack_groups; i++) {
+		const struct xp_stack_group *group = &input->cpu->inventory.stack_groups[i];
+		bool limit = false;
+
+		if (!group->n_frames || group->frames[0]->kind != XP_FRAME_KERNEL ||
+		    strcmp(group->thread_name_pattern, thread->name_pattern) != 0)
+			continue;
+		all += group->samples;
+		samples += reclaims(group, &limit) ? group->samples : 0;
+		in_limit += limit ? group->samples : 0;
+	}
+	double share = all ? (double)samples / (double)all : 0;
+	bool limit = in_limit * 2 >= samples;
+
+	json_object_set_new(finding->evidence, "memory_reclaim_share", json_real(share));
+	if (share < RECLAIM_SHARE)
+		return false;
+	finding->message = xp_arena_fmt(out->arena, "%s; %.0f%% of it takes memory back, for %s", finding->message, share * 100,
+					limit ? "the control group is at its memory limit" : "the machine has no free memory left");
+	xp_next_action(out, finding, "check_memory", NULL, NULL,
+		       limit ? "raise the memory limit of the control group, or keep less in memory; files that are read count, too"
+			     : "free memory on this machine, or keep less in memory");
+	return true;
+}
+
 static void tell(const struct xp_triage_input *input, struct xp_findings *out, const struct xp_cpu_thread *thread)
 {
 	double share = xp_cpu_share(input, thread->kernel_samples);
@@ -87,6 +135,9 @@ static void tell(const struct xp_triage_input *input, struct xp_findings *out, c
 	xp_finding_say(out, finding, "thread %s computed for about %.0f ms of %.0f ms in the kernel%s%s", thread->name,
 		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, cause ? ", mostly in " : "",
 		       cause ? cause : "");
+	xp_own_say(out, finding, cause == page_faults ? " of " : ", called from ", xp_own_in_kernel(input, thread->name_pattern));
+	if (say_reclaim(input, thread, out, finding))
+		return;
 	if (call)
 		xp_next_syscall(out, finding, &input->target, call, calls_per_second(input, call));
 	else

@@ -4,6 +4,7 @@
 #include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/gpu_view.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 enum { MAX_LISTED = 8, MAX_STACKS = 5 };
@@ -120,6 +121,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	finding->tid = subject->tid;
 	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name,
 		       state_words(subject), call ? " in " : "", call ? call : "");
+	xp_own_say(out, finding, ", called from ", call ? xp_own_blocked(input, subject->name_pattern, call, input->window_ns) : NULL);
 	xp_next_off_cpu(input, out, finding, subject->tid);
 }
 

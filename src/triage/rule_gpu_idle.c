@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A device that had kernels to run stood idle for most of the window. */
 #include "triage/gpu_view.h"
+#include "triage/host_work.h"
 #include "triage/rule.h"
 
 #define MOST_BUSY 0.50
@@ -31,6 +32,8 @@ static void tell(const struct xp_triage_input *input, const struct xp_gpu_load *
 	finding->in_copy = (copying > calling ? copying : calling) >= EXPLAINED * idle;
 	xp_finding_say(out, finding, "GPU %s ran %llu kernels and was idle for %.0f ms of %.0f ms", name,
 		       (unsigned long long)device->kernels, idle * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6);
+	struct xp_host_work work = xp_host_work_of(input);
+	xp_host_work_say(out, finding, &work, input->window_ns);
 	xp_next_gpu(input, out, finding, &next);
 }
 

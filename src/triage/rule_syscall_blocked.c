@@ -2,7 +2,11 @@
 /* An active thread spent a noticeable part of the window blocked in one syscall. */
 #include <string.h>
 
+#include "base/arena.h"
 #include "triage/blocked.h"
+#include "triage/command.h"
+#include "triage/lock_wait.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 enum { MAX_CALLS = 3, LEAF_FRAMES = 6 };
@@ -48,6 +52,14 @@ static bool is_idle(const struct xp_triage_input *input, const struct xp_thread_
 	return !xp_blocked_at_lock(xp_blocked_in(input->off_cpu, thread->tid, call).longest);
 }
 
+/* Active, or before a lock that it never got in a process that works: starved, or locked out for good. */
+static bool wants_to_work(const struct xp_triage_input *input, const struct xp_thread_row *thread, const char *call)
+{
+	if (thread->active || !input->threads->active)
+		return thread->active;
+	return xp_blocked_at_lock(xp_blocked_in(input->off_cpu, thread->tid, call).longest);
+}
+
 struct candidate {
 	const struct xp_call_use *use;
 	const struct xp_thread_row *thread;
@@ -67,7 +79,8 @@ static unsigned collect(const struct xp_triage_input *input, struct candidate *r
 		const struct xp_thread_row *thread = use->name ? xp_thread_time_find(input->threads, use->tid) : NULL;
 		unsigned at = 0;
 
-		if (!thread || !thread->active || xp_input_share(input, blocked_in(input, thread, use)) < LEAST_SHARE)
+		if (!thread || !wants_to_work(input, thread, use->name) ||
+		    xp_input_share(input, blocked_in(input, thread, use)) < LEAST_SHARE)
 			continue;
 		struct candidate found = {
 			.use = use,
@@ -145,8 +158,35 @@ static struct xp_finding *tell(const struct xp_triage_input *input, const struct
 	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);
-	xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum ? sum->calls : row->use->calls));
+	xp_own_say(out, finding, ", called from ", xp_own_blocked(input, row->thread->name_pattern, row->use->name, row->blocked_ns));
+	finding->holder_unknown = xp_blocked_at_lock(blocked.longest) && !xp_lock_say_work(input, out, finding, blocked.longest);
+	if (sum && sum->calls)
+		xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum->calls));
+	else /* nobody left that call in the whole window: there is no pair to be measured */
+		xp_next_off_cpu(input, out, finding, row->use->tid);
 	return finding;
+}
+
+/*
+ * A lock is held by another thread. Where nothing is known of the code under it, the wait that another one was in about as long may be what
+ * it is held for; it would go unsaid beside the lock.
+ */
+static void tell_meanwhile(struct xp_finding *const *told, unsigned n, struct xp_findings *out)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct xp_finding *lock = told[i];
+
+		for (unsigned k = 0; k < n && lock->holder_unknown && !lock->taken; k++) {
+			if (!told[k]->fallback || told[k]->taken || told[k]->tid == lock->tid || !strncmp(told[k]->subject, "futex", 5) ||
+			    told[k]->window_share.v < AS_LONG * lock->window_share.v)
+				continue;
+			xp_finding_absorb(lock, told[k]->code, told[k]->subject, told[k]->window_share);
+			json_object_set(lock->evidence, "meanwhile", told[k]->evidence);
+			lock->message = xp_arena_fmt(out->arena, "%s; meanwhile %s", lock->message, told[k]->message);
+			told[k]->taken = true;
+			break;
+		}
+	}
 }
 
 /*
@@ -184,6 +224,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		rows[best] = rows[--n];
 	}
 	blame_the_other(told, n_told);
+	tell_meanwhile(told, n_told, out);
 }
 
 const struct xp_rule xp_rule_syscall_blocked = {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "triage/cpu_view.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 #define CALLS_PER_SECOND 20000
@@ -14,6 +15,18 @@ static const struct xp_call_use *busiest(const struct xp_syscall_view *view, con
 	for (size_t i = 0; i < view->n_uses; i++) /* by total time falling */
 		if (view->uses[i].name && !strcmp(view->uses[i].name, name))
 			return &view->uses[i];
+	return NULL;
+}
+
+/* Who makes the calls, where they are what most of the thread's kernel samples lie in. */
+static const struct xp_frame *caller_of(const struct xp_triage_input *input, uint32_t tid, const char *call)
+{
+	for (size_t i = 0; input->cpu && i < input->cpu->n_by_thread; i++) {
+		const struct xp_cpu_thread *thread = &input->cpu->by_thread[i];
+
+		if (thread->tid == tid && xp_cpu_in_call(input, tid, call) * 2 >= thread->kernel_samples)
+			return xp_own_in_kernel(input, thread->name_pattern);
+	}
 	return NULL;
 }
 
@@ -42,6 +55,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		finding->confidence = timed < sampled ? XP_ESTIMATED : XP_MEASURED;
 		xp_finding_say(out, finding, "%.0f calls of %s a second, %.1f us each", per_second, sum->name,
 			       (double)sum->total_ns / (double)sum->calls / 1e3);
+		xp_own_say(out, finding, ", most of them from ", use ? caller_of(input, use->tid, sum->name) : NULL);
 		xp_next_syscall(out, finding, &input->target, sum->name, per_second);
 	}
 }

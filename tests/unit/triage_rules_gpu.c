@@ -229,6 +229,68 @@ static void idle_spec(void **state)
 	assert_int_equal(g->s->found.at[0]->confidence, XP_ESTIMATED);
 }
 
+/* Work of the host that the device waits for: of the thread that launches, not of the one that runs most. */
+static void idle_names_the_host(void **state)
+{
+	static const struct xp_frame
+		augment = { .symbol = "augment", .source_path = "/srv/train.py", .line = XP_SOME(33), .kind = XP_FRAME_PYTHON },
+		load = { .symbol = "next_batch", .source_path = "/srv/load.py", .line = XP_SOME(12), .kind = XP_FRAME_PYTHON },
+		launch = { .symbol = "cuLaunchKernel", .kind = XP_FRAME_NATIVE, .module_path = "/usr/lib/libcuda.so.1" };
+	static const struct xp_frame *const runs[] = { &augment }, *const launches[] = { &launch, &load }, *const waits[] = { &load };
+	struct xp_stack_group groups[] = {
+		{ .thread_name_pattern = "loop", .frames = launches, .n_frames = 2, .samples = 50 }, /* of the device, not of the host */
+		{ .thread_name_pattern = "loop", .frames = runs, .n_frames = 1, .samples = 30 },
+		{ .thread_name_pattern = "other", .frames = waits, .n_frames = 1, .samples = 90 },
+	};
+	const struct xp_off_cpu_group block = { .frames = waits, .n_frames = 1, .syscall_name = "read", .total_ns = 310 * MS };
+	struct gpu_scene *g = *state;
+
+	kernel(g, "step", 0, 41, 205);
+	g->s->threads[1] = thread(73, "loop", 400, 0);
+	g->s->time.n_threads = 2;
+	g->threads[0].samples = 90;
+	g->threads[1] =
+		(struct xp_cpu_thread){ .tid = 73, .name = "loop", .name_pattern = "loop", .samples = 80, .cuda = g->uses, .n_cuda = 1 };
+	g->cpu.n_by_thread = 2;
+	g->uses[0] = (struct xp_cuda_use){ .tid = 73, .call = xp_cuda_call_of("cuLaunchKernel"), .amount = 50 };
+	g->cpu.inventory.stack_groups = groups;
+	g->cpu.inventory.n_stack_groups = 3;
+	codes(g->s);
+	const struct xp_finding *finding = g->s->found.at[0];
+	assert_string_equal(finding->code, "gpu_idle");
+	assert_non_null(strstr(finding->message,
+			       "; beside CUDA calls thread loop ran for about 300 ms of 1000 ms, mostly in augment (train.py:33)"));
+	json_t *work = json_object_get(finding->evidence, "host_work");
+	assert_int_equal(json_integer_value(json_object_get(work, "tid")), 73);
+	assert_true(json_is_true(json_object_get(work, "launches")));
+	assert_true(json_is_null(json_object_get(work, "syscall_name")));
+	/* Blocked for longer than it ran; what waits for the device doesn't count. */
+	g->off_use =
+		(struct xp_off_cpu_use){ .tid = 73, .syscall_name = "read", .total_ns = 900 * MS, .gpu_ns = 590 * MS, .longest = &block };
+	g->off_cpu.n_uses = 1;
+	codes(g->s);
+	finding = g->s->found.at[0];
+	assert_non_null(strstr(finding->message, "; beside CUDA calls thread loop was blocked for about 310 ms of 1000 ms, mostly in read, "
+						 "called from next_batch (load.py:12)"));
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(finding->evidence, "called_from"), "line")), 12);
+	/* No thread was met under a CUDA call: of the main thread, which is said to be no more than that. */
+	g->threads[1].n_cuda = 0;
+	g->threads[0].samples = 60;
+	codes(g->s);
+	for (size_t i = 0; i < g->s->found.n; i++)
+		if (!strcmp(g->s->found.at[i]->code, "gpu_idle"))
+			finding = g->s->found.at[i];
+	assert_non_null(strstr(finding->message, "; beside CUDA calls thread main ran for about 600 ms"));
+	assert_true(json_is_false(json_object_get(json_object_get(finding->evidence, "host_work"), "launches")));
+	/* Neither of the sources is there: only the device is told of. */
+	g->s->input.cpu = NULL;
+	g->s->input.off_cpu = NULL;
+	g->s->input.sources[XP_SOURCE_CPU_SAMPLES] = xp_source_unavailable(XP_SOURCE_CPU_SAMPLES, XP_REASON_ABSENT, NULL);
+	g->s->input.sources[XP_SOURCE_OFF_CPU] = xp_source_unavailable(XP_SOURCE_OFF_CPU, XP_REASON_ABSENT, NULL);
+	codes(g->s);
+	assert_null(json_object_get(g->s->found.at[0]->evidence, "host_work"));
+}
+
 /* A busy device: its kernel. An idle one, or one that nothing is known of: the call. */
 static void wait_spec(void **state)
 {
@@ -280,13 +342,8 @@ static void names_of_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table),
-		GPU_TEST(kernel_spec),
-		GPU_TEST(launch_bound_spec),
-		GPU_TEST(idle_spec),
-		GPU_TEST(wait_spec),
-		cmocka_unit_test(names_of_calls),
-		GPU_TEST(pageable_names_the_rate),
+		cmocka_unit_test(table),       GPU_TEST(kernel_spec), GPU_TEST(launch_bound_spec),	GPU_TEST(idle_spec),
+		GPU_TEST(idle_names_the_host), GPU_TEST(wait_spec),   cmocka_unit_test(names_of_calls), GPU_TEST(pageable_names_the_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Recorded stacks -> whose code a finding names: the frame that is the program's own, what a lock is held for, what lacks memory. */
+#include "triage_scene.h"
+
+#include <stdlib.h>
+
+#include "triage/own_code.h"
+
+/* "leaf@k < memset@/usr/lib/libc.so.6 < encode@/srv/app < load@/srv/job.py:12": of the kernel, native, Python. Leaf first. */
+static const struct xp_frame *const *stack_of(struct xp_arena *arena, const char *text, size_t *ret_n)
+{
+	const struct xp_frame **frames = xp_arena_array(arena, const struct xp_frame *, 8);
+	char *rest = xp_arena_str(arena, text);
+	size_t n = 0;
+
+	while (rest) {
+		struct xp_frame *frame = xp_arena_new_of(arena, struct xp_frame);
+		char *word = rest, *end = strstr(rest, " < "), *path;
+
+		rest = end ? end + 3 : NULL;
+		if (end)
+			*end = 0;
+		path = strchr(word, '@');
+		*path++ = 0;
+		frame->symbol = *word ? word : NULL;
+		frame->kind = !strcmp(path, "k") ? XP_FRAME_KERNEL : strstr(path, ".py:") ? XP_FRAME_PYTHON : XP_FRAME_NATIVE;
+		if (frame->kind == XP_FRAME_PYTHON) {
+			frame->line = (struct xp_opt_u32)XP_SOME((uint32_t)atoi(strrchr(path, ':') + 1));
+			*strrchr(path, ':') = 0;
+			frame->source_path = path;
+		} else if (frame->kind == XP_FRAME_NATIVE) {
+			frame->module_path = path;
+		}
+		frames[n++] = frame;
+	}
+	*ret_n = n;
+	return frames;
+}
+
+static const struct {
+	const char *stack, *own;
+} stacks[] = {
+	{ "score@/srv/app < main@/srv/app", "score" },
+	{ "clear_page@k < memset@/usr/lib/x86_64-linux-gnu/libc.so.6 < encode@/srv/app", "encode" },
+	{ "_int_malloc@/srv/static < __libc_malloc@/srv/static < parse@/srv/static", "parse" },
+	{ "__poll@/lib64/libc.so.6 < start_thread@/lib64/libc.so.6 < __clone3@/lib64/libc.so.6", NULL },
+	{ "std::_Rb_tree<int>::find(int)@/srv/app < count_word(char)@/srv/app", "count_word(char)" },
+	{ "void std::__sort<It>(It, It)@/srv/app < rank(std::vector<int>&)@/srv/app", "rank(std::vector<int>&)" },
+	{ "sum<std::vector<int> >(int)@/srv/app < main@/srv/app", "sum<std::vector<int> >(int)" },
+	{ "<alloc::vec::Vec<T>>::push@/srv/app < app::fill@/srv/app", "app::fill" },
+	{ "runtime.mallocgc@/srv/app < main.handle@/srv/app", "main.handle" },
+	{ "exec_replication@/usr/lib/postgresql/15/bin/postgres < main@/usr/lib/postgresql/15/bin/postgres", "exec_replication" },
+	{ "push@/opt/app/lib/libqueue.so.2 < main@/srv/app", "push" },
+	{ "deepcopy@/usr/lib/python3.11/copy.py:146 < render@/srv/job.py:5 < main@/srv/job.py:11", "render" },
+	{ "matmul@/srv/venv/lib/python3.11/site-packages/numpy/x.py:3 < main@/srv/job.py:11", "matmul" },
+	{ "read@/lib/libc.so.6 < list_dealloc@/usr/bin/python3.11 < dumps@/usr/lib/python3.11/pool.py:51", "dumps" },
+	{ "list_dealloc@/usr/bin/python3.11 < take@/usr/lib/libpython3.11.so.1.0", NULL },
+	{ "blend@/srv/ext.so < draw@/srv/job.py:7", "draw" },
+	{ "@/srv/app < vdso_call@[vdso]", NULL },
+};
+
+static void own_frames(void **state)
+{
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < XP_LEN(stacks); i++) {
+		size_t n;
+		const struct xp_frame *const *frames = stack_of(s->arena, stacks[i].stack, &n);
+		const struct xp_frame *own = xp_own_frame(frames, n);
+
+		if (!own != !stacks[i].own || (own && strcmp(own->symbol, stacks[i].own) != 0))
+			fail_msg("%s: %s", stacks[i].stack, own ? own->symbol : "none");
+	}
+}
+
+/* One thread, its samples and its blocks: 100 samples a second, so that one is 10 ms. */
+struct recorded {
+	struct xp_cpu_samples cpu;
+	struct xp_stack_group groups[4];
+	struct xp_cpu_thread thread;
+	struct xp_cpu_call call;
+	struct xp_hotspot spot;
+	struct xp_hot_thread hot;
+	struct xp_off_cpu_value off_cpu;
+	struct xp_off_cpu_group blocks[4];
+	struct xp_off_cpu_use uses[4];
+};
+
+static struct recorded *record(struct scene *s)
+{
+	struct recorded *r = xp_arena_new_of(s->arena, struct recorded);
+
+	r->cpu.inventory.frequency_hz = 100;
+	r->cpu.inventory.stack_groups = r->groups;
+	r->cpu.inventory.hotspots = &r->spot;
+	r->cpu.by_thread = &r->thread;
+	r->cpu.n_by_thread = 1;
+	r->thread = (struct xp_cpu_thread){ .tid = MAIN, .name = "main", .name_pattern = "main", .calls = &r->call };
+	r->off_cpu.groups = r->blocks;
+	r->off_cpu.uses = r->uses;
+	s->input.cpu = &r->cpu;
+	s->input.off_cpu = &r->off_cpu;
+	s->input.can_sample = true;
+	s->input.sources[XP_SOURCE_CPU_SAMPLES] = xp_source_available(XP_SOURCE_CPU_SAMPLES);
+	s->input.sources[XP_SOURCE_OFF_CPU] = xp_source_available(XP_SOURCE_OFF_CPU);
+	return r;
+}
+
+/* Samples of the thread that the finding is about. */
+static void runs(struct scene *s, struct recorded *r, const char *stack, uint64_t samples)
+{
+	struct xp_stack_group *group = &r->groups[r->cpu.inventory.n_stack_groups++];
+
+	*group = (struct xp_stack_group){ .thread_name_pattern = "main", .samples = samples };
+	group->frames = stack_of(s->arena, stack, &group->n_frames);
+	r->thread.samples += samples;
+	r->thread.kernel_samples += group->frames[0]->kind == XP_FRAME_KERNEL ? samples : 0;
+}
+
+static void blocks(struct scene *s, struct recorded *r, uint32_t tid, const char *call, const char *stack, uint64_t ms)
+{
+	struct xp_off_cpu_group *group = &r->blocks[r->off_cpu.n_groups++];
+	const char *name = tid == MAIN ? "main" : "worker";
+
+	*group = (struct xp_off_cpu_group){ .thread_name_pattern = name,
+					    .reason = call ? XP_REASON_SYSCALL : XP_REASON_PAGE_FAULT,
+					    .syscall_name = call,
+					    .total_ns = ms * MS };
+	group->frames = stack_of(s->arena, stack, &group->n_frames);
+	r->uses[r->off_cpu.n_uses++] = (struct xp_off_cpu_use){
+		.tid = tid, .thread_name = name, .syscall_name = call, .reason = group->reason, .total_ns = ms * MS, .longest = group
+	};
+	if (!call)
+		return;
+	s->sums[s->view.n_sums++] = (struct xp_call_sum){ .name = call, .calls = 7, .total_ns = ms * MS };
+	s->uses[s->view.n_uses++] = (struct xp_call_use){ .tid = tid, .thread_name = name, .name = call, .calls = 7, .total_ns = ms * MS };
+}
+
+static void says(struct scene *s, const char *code, const char *words)
+{
+	codes(s);
+	for (size_t i = 0; i < s->found.n; i++) {
+		if (strcmp(s->found.at[i]->code, code) != 0)
+			continue;
+		if (!strstr(s->found.at[i]->message, words))
+			fail_msg("\"%s\" lacks \"%s\"", s->found.at[i]->message, words);
+		return;
+	}
+	fail_msg("no %s", code);
+}
+
+static void says_not(struct scene *s, const char *words)
+{
+	codes(s);
+	assert_true(s->found.n > 0);
+	for (size_t i = 0; i < s->found.n; i++)
+		assert_null(strstr(s->found.at[i]->message, words));
+}
+
+/* A library's hot function is named with the code that calls it, as long as one function makes at least half of it. */
+static void hot_library_function(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	runs(s, r, "_int_free@/usr/lib/libc.so.6 < free@/usr/lib/libc.so.6 < drop(Item*) const@/srv/app < main@/srv/app", 20);
+	runs(s, r, "_int_free@/usr/lib/libc.so.6 < free@/usr/lib/libc.so.6 < other@/srv/app", 20);
+	r->hot = (struct xp_hot_thread){ MAIN, "main", 40, 40 };
+	r->spot = (struct xp_hotspot){ .frame = r->groups[0].frames[0],
+				       .inclusive_samples = 40,
+				       .exclusive_samples = 40,
+				       .by_exclusive = r->hot,
+				       .by_inclusive = r->hot,
+				       .hot = &r->hot,
+				       .n_hot = 1 };
+	r->cpu.inventory.n_hotspots = 1;
+	says(s, "cpu_hotspot", "in _int_free, called from drop");
+	says_not(s, "Item");
+	json_t *from = json_object_get(s->found.at[0]->evidence, "called_from");
+	assert_string_equal(json_string_value(json_object_get(from, "function")), "drop(Item*) const");
+	r->groups[0].samples = 19;
+	runs(s, r, "_int_free@/usr/lib/libc.so.6", 1);
+	says(s, "cpu_hotspot", "called from other");
+	r->groups[1].samples = 19;
+	says_not(s, "called from");
+	/* The program's own function needs nobody to be named with. */
+	r->spot.frame = stack_of(s->arena, "drop@/srv/app", &(size_t){ 0 })[0];
+	r->groups[0].frames++;
+	says_not(s, "called from");
+}
+
+static void kernel_work_has_an_owner(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	runs(s, r, "clear_page@k < asm_exc_page_fault@k < memset@/usr/lib/libc.so.6 < encode@/srv/app", 30);
+	r->thread.fault_samples = 30;
+	says(s, "cpu_kernel", "mostly in page faults of encode");
+	r->thread.fault_samples = 0;
+	r->call = (struct xp_cpu_call){ "munmap", 30 };
+	r->thread.n_calls = 1;
+	says(s, "cpu_kernel", "mostly in munmap, called from encode");
+	s->sums[0] = (struct xp_call_sum){ .name = "munmap", .calls = 50000, .total_ns = 50000000 };
+	s->uses[0] = (struct xp_call_use){ .tid = MAIN, .thread_name = "main", .name = "munmap", .calls = 50000, .total_ns = 50000000 };
+	s->view.n_sums = s->view.n_uses = 1;
+	says(s, "syscall_rate", "most of them from encode");
+	r->call.samples = 14; /* less than half of the kernel samples: they may be somebody else's */
+	says(s, "syscall_rate", "us each");
+	for (size_t i = 0; i < s->found.n; i++)
+		assert_null(strstr(s->found.at[i]->message, "most of them from"));
+}
+
+static const struct {
+	const char *reclaim;
+	uint64_t samples; /* of 50 */
+	const char *words;
+} reclaims[] = {
+	{ "shrink_node@k < try_to_free_mem_cgroup_pages@k < charge@k < asm_exc_page_fault@k < sum@/srv/app", 20,
+	  "the control group is at its memory limit" },
+	{ "shrink_node@k < mem_cgroup_handle_over_high@k < exit_to_user@k < sum@/srv/app", 20, "the control group is at its memory limit" },
+	{ "shrink_node@k < try_to_free_pages.constprop.0@k < asm_exc_page_fault@k < sum@/srv/app", 20,
+	  "the machine has no free memory left" },
+	{ "shrink_node@k < try_to_free_pages@k < asm_exc_page_fault@k < sum@/srv/app", 19, NULL },
+	{ "sum@/srv/app < try_to_free_pages@/srv/app", 20, NULL }, /* its own function has that name */
+};
+
+static void memory_is_taken_back(void **state)
+{
+	for (size_t i = 0; i < XP_LEN(reclaims); i++) {
+		struct scene *s = *state;
+		struct recorded *r = record(s);
+
+		runs(s, r, reclaims[i].reclaim, reclaims[i].samples);
+		runs(s, r, "filemap_fault@k < asm_exc_page_fault@k < sum@/srv/app", 50 - reclaims[i].samples);
+		r->thread.fault_samples = r->thread.kernel_samples;
+		says(s, "cpu_kernel", reclaims[i].words ? reclaims[i].words : "mostly in page faults of sum");
+		const struct xp_next_action *next = s->found.at[0]->next;
+		assert_string_equal(next->code, reclaims[i].words ? "check_memory" : "collect_cpu_samples");
+	}
+}
+
+static void waits_have_an_owner(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	blocks(s, r, MAIN, "fsync", "fsync@/usr/lib/libc.so.6 < save@/srv/job.py:9 < main@/srv/job.py:20", 300);
+	says(s, "syscall_blocked", "in fsync, called from save (job.py:9)");
+	r->uses[0].total_ns = 601 * MS; /* most blocks were too short to have a stack */
+	says(s, "syscall_blocked", "in fsync");
+	says_not(s, "called from");
+}
+
+static void a_hung_call_has_an_owner(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	s->threads[0] = thread(MAIN, "main", 0, 0);
+	s->time.active = 0;
+	blocks(s, r, MAIN, "connect", "__libc_connect@/usr/lib/libc.so.6 < open_session@/srv/app", 1000);
+	s->open[0] = (struct xp_view_open){ .tid = MAIN, .thread_name = "main", .name = "connect", .age_ns = 400 * MS };
+	s->view.n_open = 1;
+	says(s, "fully_blocked", "waits in connect, called from open_session");
+}
+
+static void faults_have_an_owner(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	s->threads[0].major_faults = s->time.major_faults = 4001;
+	blocks(s, r, MAIN, NULL, "find@/srv/job.py:9", 310);
+	says(s, "major_faults", "for them, in find (job.py:9)");
+	assert_int_equal(json_array_size(json_object_get(s->found.at[0]->evidence, "stack")), 1);
+	/* A fast disk: no block is long enough for a stack, but the kernel was sampled. */
+	r->off_cpu.n_groups = 0;
+	runs(s, r, "submit_bio@k < asm_exc_page_fault@k < scan@/srv/job.py:4", 10);
+	r->thread.fault_samples = 10;
+	says(s, "major_faults", "for them, in scan (job.py:4)");
+}
+
+/* What the lock is held for: the code that takes it, where it does not wait for it. */
+static void lock_and_work(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	blocks(s, r, MAIN, "futex", "__lll_lock_wait@/usr/lib/libc.so.6 < pthread_mutex_lock@/usr/lib/libc.so.6 < append(int)@/srv/app",
+	       600);
+	says(s, "syscall_blocked", "in futex, called from append");
+	says_not(s, "beside waiting");
+	runs(s, r, "do_fsync@k < fsync@/usr/lib/libc.so.6 < append(int)@/srv/app", 4);
+	says_not(s, "beside waiting"); /* 40 ms are too little to say */
+	runs(s, r, "append(int)@/srv/app", 3);
+	runs(s, r, "native_lock@k < __lll_lock_wait@/usr/lib/libc.so.6 < append(int)@/srv/app", 50); /* is waiting itself */
+	says(s, "syscall_blocked", "which took about 70 ms of all threads beside waiting, mostly in fsync");
+	json_t *work = json_object_get(s->found.at[0]->evidence, "beside_waiting");
+	assert_int_equal(json_integer_value(json_object_get(work, "total_ns")), 70 * MS);
+	r->groups[1].samples = 5;
+	says(s, "syscall_blocked", "mostly itself");
+}
+
+/* A thread that never got its lock is not idle; what the others waited in beside it would go unsaid. */
+static void starved_at_a_lock(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	s->threads[0] = thread(MAIN, "main", 0, 0);
+	s->threads[1] = thread(MAIN + 1, "worker", 20, 0);
+	s->time.n_threads = 2;
+	blocks(s, r, MAIN, "futex", "pthread_rwlock_wrlock@/usr/lib/libc.so.6 < apply@/srv/app", 1000);
+	s->sums[0].calls = s->uses[0].calls = 0; /* still open */
+	blocks(s, r, MAIN + 1, "poll", "poll@/usr/lib/libc.so.6 < lookup@/srv/app", 980);
+	says(s, "syscall_blocked",
+	     "in futex, called from apply; meanwhile thread worker spent 980 ms of 1000 ms in poll, called from lookup");
+	assert_int_equal(s->found.n, 1);
+	assert_string_equal(absorbed(s, 0), "syscall_blocked");
+	assert_string_equal(((const struct xp_next_action *)s->found.at[0]->next)->code, "collect_off_cpu"); /* no pair would come */
+	s->sums[0].calls = s->uses[0].calls = 1;
+	codes(s);
+	assert_int_equal(((const struct xp_next_spec *)s->found.at[0]->next)->kind, XP_NEXT_SPEC);
+	/* No lock: a thread without work. */
+	r->blocks[0].frames = stack_of(s->arena, "pthread_cond_wait@/usr/lib/libc.so.6 < worker@/srv/app", &r->blocks[0].n_frames);
+	assert_string_equal(codes(s), "syscall_blocked");
+	assert_string_equal(s->found.at[0]->subject, "poll");
+	/* Nobody works: the process hangs, and that is told once. */
+	r->blocks[0].frames = stack_of(s->arena, "pthread_rwlock_wrlock@/usr/lib/libc.so.6 < apply@/srv/app", &r->blocks[0].n_frames);
+	s->threads[1].active = false;
+	s->time.active = 0;
+	assert_string_equal(codes(s), "fully_blocked");
+}
+
+/* Nobody waits longer for children than they ran; where processes are many, their number is what costs. */
+static void children(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	s->threads[0] = thread(MAIN, "main", 100, 0);
+	s->time.children_cpu_ns = 600 * MS;
+	blocks(s, r, MAIN, "read", "read@/usr/lib/libc.so.6 < stamp@/srv/job.py:3", 500);
+	codes(s);
+	assert_true(share(s, 0) == 0.6);
+	says(s, "busy_children", "600 ms of CPU time; the main thread waited mostly in read, called from stamp (job.py:3)");
+	s->input.forked = 20;
+	says(s, "busy_children", "; 20 processes were started in this time;");
+	s->input.forked = 19;
+	says_not(s, "were started");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCENE_TEST(own_frames),
+		SCENE_TEST(hot_library_function),
+		SCENE_TEST(kernel_work_has_an_owner),
+		SCENE_TEST(memory_is_taken_back),
+		SCENE_TEST(waits_have_an_owner),
+		SCENE_TEST(a_hung_call_has_an_owner),
+		SCENE_TEST(faults_have_an_owner),
+		SCENE_TEST(lock_and_work),
+		SCENE_TEST(starved_at_a_lock),
+		SCENE_TEST(children),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
