@@ -65,9 +65,9 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	struct xp_finding *finding = xp_finding_add(out, "busy_children", main_thread->name, share, evidence);
 
 	finding->tid = main_thread->tid;
-	xp_finding_say(out, finding, "the main thread was blocked for %.0f ms of %.0f ms while %u descendants used %.0f ms of CPU time",
+	xp_finding_say(out, finding, "the main thread was blocked for %.0f ms of %.0f ms while %u descendant%s used %.0f ms of CPU time",
 		       (double)main_thread->blocked_ns / 1e6, (double)input->window_ns / 1e6, input->threads->children_total,
-		       (double)input->threads->children_cpu_ns / 1e6);
+		       input->threads->children_total == 1 ? "" : "s", (double)input->threads->children_cpu_ns / 1e6);
 	say_how(input, main_thread, out, finding);
 	xp_next_triage_tree(input, out, finding);
 }
