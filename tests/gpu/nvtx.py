@@ -11,6 +11,7 @@ import glob
 import mmap
 import os
 import pathlib
+import statistics
 import struct
 import subprocess
 import sys
@@ -197,21 +198,24 @@ def test_a_range_and_its_kernel():
 
 
 def test_what_it_costs():
+    """Turns with and without a hook, each compared with the bare ones around it: the speed of a process drifts by half within seconds."""
+    wants = {"recorded": STEP, "not wanted": ("cuda:nvtx_range_start:name~^no$", "cuda:nvtx_range_end:name~^no$")}
     with torch_app() as app:
-        app.tell("pairs 30 5000")
-        rows = {"bare": app.tell("pairs 60 5000")}
-        run, answers = app.measure(*STEP, "--max-events", "2000000", lines=["pairs 60 5000"], seconds=6.0)
-        assert run.exit == 0 and run.doc["measurement"]["samples"]["matched"] == 300000, run
-        rows["hooked, recorded"] = answers[0]
-        run, answers = app.measure("cuda:nvtx_range_start:name~^no$", "cuda:nvtx_range_end:name~^no$", lines=["pairs 60 5000"], seconds=6.0)
-        rows["hooked, not wanted"] = answers[0]
-        rows["after"] = app.tell("pairs 60 5000")
-        for name, ps in rows.items():
-            print(f"push + pop {name:20} {ps / 1000:7.1f} ns  {ps / rows['bare']:.3f} x")
-        # A process drifts by a sixth from burst to burst; what is recorded costs the clock, the ring and its cache lines on top.
-        assert rows["hooked, not wanted"] <= 1.5 * rows["bare"], rows
-        assert rows["hooked, recorded"] <= 3.5 * rows["bare"], rows
-        assert rows["after"] <= 1.25 * rows["bare"], rows
+        app.tell("pairs 60 5000")
+        bare, hooked = [app.tell("pairs 60 5000")], {name: [] for name in wants}
+        for _ in range(4):
+            for name, selectors in wants.items():
+                run, answers = app.measure(*selectors, "--max-events", "2000000", lines=["pairs 60 5000"], seconds=3.5)
+                assert name != "recorded" or run.doc["measurement"]["samples"]["matched"] == 300000, run
+                bare.append(app.tell("pairs 60 5000"))
+                hooked[name].append((answers[0], 2 * answers[0] / (bare[-2] + bare[-1])))
+        print("push + pop, bare, ns:", [round(ps / 1000) for ps in bare])
+        ratios = {name: statistics.median(ratio for _, ratio in turns) for name, turns in hooked.items()}
+        for name, turns in hooked.items():
+            print(f"push + pop, hooked and {name}, ns: {[round(ps / 1000) for ps, _ in turns]}, median {ratios[name]:.2f} x the bare ones around it")
+        # What is recorded costs the clock, the ring and its cache lines on top of a bare pair.
+        assert ratios["not wanted"] <= 1.5 and ratios["recorded"] <= 3.0, ratios
+        assert min(bare[1:]) <= 1.25 * bare[0], bare
 
 
 def test_on_and_off_under_load():
