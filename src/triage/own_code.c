@@ -137,17 +137,29 @@ const struct xp_frame *xp_own_caller(const struct xp_triage_input *input, const 
 	return xp_own_most(&tally, tally.total);
 }
 
-const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern)
+static const struct xp_frame *own_sampled(const struct xp_triage_input *input, const char *name_pattern, bool kernel)
 {
 	struct xp_own_tally tally = { 0 };
 
 	for (size_t g = 0; input->cpu && g < input->cpu->inventory.n_stack_groups; g++) {
 		const struct xp_stack_group *group = &input->cpu->inventory.stack_groups[g];
 
-		if (group->n_frames && group->frames[0]->kind == XP_FRAME_KERNEL && !strcmp(group->thread_name_pattern, name_pattern))
+		bool meant = group->n_frames && (!kernel || group->frames[0]->kind == XP_FRAME_KERNEL);
+
+		if (meant && !strcmp(group->thread_name_pattern, name_pattern))
 			xp_own_add(&tally, xp_own_frame(group->frames, group->n_frames), group->samples);
 	}
 	return xp_own_most(&tally, tally.total);
+}
+
+const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const char *name_pattern)
+{
+	return own_sampled(input, name_pattern, false);
+}
+
+const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern)
+{
+	return own_sampled(input, name_pattern, true);
 }
 
 const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns)

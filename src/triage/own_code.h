@@ -35,6 +35,8 @@ const struct xp_frame *xp_own_most(const struct xp_own_tally *tally, uint64_t to
 
 /* Callers of most samples of a function; `leaf`: where it ran itself, else also where what it calls did. */
 const struct xp_frame *xp_own_caller(const struct xp_triage_input *input, const struct xp_frame *function, bool leaf);
+/* Where most samples of threads of that name pattern lie. */
+const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const char *name_pattern);
 /* Whose work the kernel did in most kernel samples of threads of that name pattern. */
 const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern);
 /* Who was blocked for at least half of `of_ns` in that call (NULL: in page faults), in threads of that name pattern. */

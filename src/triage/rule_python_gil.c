@@ -2,6 +2,7 @@
 /* An active thread waits for Python's global lock while another one holds it. */
 #include "triage/blocked.h"
 #include "triage/command.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 enum { MAX_LISTED = 8 };
@@ -92,6 +93,7 @@ static void tell(const struct xp_triage_input *input, const struct xp_thread_row
 	xp_finding_say(out, finding, "thread %s waited %.0f ms of %.0f ms for Python's global interpreter lock%s%s", thread->name,
 		       (double)ns / 1e6, (double)input->window_ns / 1e6, holder ? " while others ran, most of all " : "",
 		       holder ? holder->name : "");
+	xp_own_say(out, finding, " in ", holder ? xp_own_running(input, holder->name_pattern) : NULL);
 	xp_next_off_cpu(input, out, finding, thread->tid);
 }
 

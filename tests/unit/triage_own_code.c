@@ -333,6 +333,25 @@ static void starved_at_a_lock(void **state)
 	assert_string_equal(codes(s), "fully_blocked");
 }
 
+/* Who holds Python's lock, and with which of its functions. */
+static void the_interpreter_is_held_by(void **state)
+{
+	struct scene *s = *state;
+	struct recorded *r = record(s);
+
+	s->threads[1] = thread(MAIN + 1, "worker", 600, 0);
+	s->time.n_threads = 2;
+	blocks(s, r, MAIN, "futex", "take_gil@/usr/bin/python3.11 < produce@/srv/job.py:7", 500);
+	r->blocks[0].interpreter_lock = true;
+	r->uses[0].lock_ns = 500 * MS;
+	r->uses[0].lock = r->uses[0].longest;
+	says(s, "python_gil", "while others ran, most of all worker");
+	runs(s, r, "scan_once@/usr/lib/_json.so < loads@/usr/lib/python3.11/json/decoder.py:353 < parse@/srv/job.py:4", 60);
+	says_not(s, "parse"); /* of another thread */
+	r->groups[0].thread_name_pattern = "worker";
+	says(s, "python_gil", "while others ran, most of all worker in parse (job.py:4)");
+}
+
 /* Nobody waits longer for children than they ran; where processes are many, their number is what costs. */
 static void children(void **state)
 {
@@ -354,6 +373,7 @@ static void children(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SCENE_TEST(the_interpreter_is_held_by),
 		SCENE_TEST(own_frames),
 		SCENE_TEST(hot_library_function),
 		SCENE_TEST(kernel_work_has_an_owner),
