@@ -2,9 +2,11 @@
 /* A thread waits while a process below works, or is itself held up in one call: the time is the child's. */
 #include <string.h>
 
+#include "base/arena.h"
 #include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/family.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 #define BLOCKED_SHARE 0.30
@@ -184,15 +186,21 @@ static void tell(const struct xp_triage_input *input, const struct wait *wait, c
 	json_t *evidence = evidence_of(input, wait, work, alike, out->arena);
 	struct xp_finding *finding =
 		xp_finding_add(out, "waits_for_child", wait->thread->name, xp_input_share(input, wait->thread->blocked_ns), evidence);
+	const struct xp_finding *best = work->child->best;
+	const char *cause = best ? best->message : NULL;
 	uint32_t pid = work->child->input->target.pid;
 
 	finding->tid = wait->thread->tid;
-	xp_finding_say(out, finding, "thread %s was blocked for %.0f ms of %.0f ms%s%s while process %u (%s) %s%s for %.0f ms",
-		       wait->thread->name, (double)wait->thread->blocked_ns / 1e6, (double)input->window_ns / 1e6, wait->call ? " in " : "",
-		       wait->call ? wait->call : "", pid, work->wait.thread->name, work->on_cpu ? "ran or could run" : "was blocked in ",
-		       work->on_cpu ? "" : work->wait.call, (double)work->ns / 1e6);
-	if (work->child->best)
-		finding->next = work->child->best->next;
+	xp_finding_say(out, finding, "thread %s was blocked for %.0f ms of %.0f ms%s%s", wait->thread->name,
+		       (double)wait->thread->blocked_ns / 1e6, (double)input->window_ns / 1e6, wait->call ? " in " : "",
+		       wait->call ? wait->call : "");
+	if (wait->call)
+		xp_own_say(out, finding, ", called from ", xp_own_blocked(input, wait->thread->name_pattern, wait->call, wait->call_ns));
+	finding->message = xp_arena_fmt(out->arena, "%s while process %u (%s) %s%s for %.0f ms%s%s", finding->message, pid,
+					work->wait.thread->name, work->on_cpu ? "ran or could run" : "was blocked in ",
+					work->on_cpu ? "" : work->wait.call, (double)work->ns / 1e6, cause ? ": " : "", cause ? cause : "");
+	if (best)
+		finding->next = best->next;
 	else
 		xp_next_cpu_samples(work->child->input, out, finding, work->wait.thread->tid);
 }

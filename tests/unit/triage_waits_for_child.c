@@ -163,11 +163,28 @@ static void next_is_the_childs_best(void **state)
 	struct xp_finding *best = xp_finding_add(&list, "cpu_hotspot", "crunch", 0.9, NULL);
 
 	xp_next_action(&list, best, "collect_cpu_samples", NULL, NULL, "sample it");
+	xp_finding_say(&list, best, "thread worker spent about 900 ms of 1000 ms in crunch");
 	f->relatives[0].best = best;
 	wait_in(f, "read", 800);
 	codes(s);
 	assert_ptr_equal(s->found.at[0]->next, best->next);
 	assert_string_equal(json_string_value(json_object_get(told(s, "child_finding"), "subject")), "crunch");
+	assert_string_equal(s->found.at[0]->message,
+			    "thread main was blocked for 800 ms of 1000 ms in read while process 83 (worker) ran or could run "
+			    "for 900 ms: thread worker spent about 900 ms of 1000 ms in crunch");
+	/* Where the parent waits, too. */
+	const struct xp_frame line = {
+		.symbol = "next_batch", .source_path = "/srv/train.py", .line = XP_SOME(12), .kind = XP_FRAME_PYTHON
+	};
+	const struct xp_frame *const frames[] = { &line };
+	struct xp_off_cpu_group group = {
+		.thread_name_pattern = "main", .syscall_name = "read", .frames = frames, .n_frames = 1, .total_ns = 800 * MS
+	};
+	f->off_cpu.groups = &group;
+	f->off_cpu.n_groups = 1;
+	codes(s);
+	assert_non_null(strstr(s->found.at[0]->message, "in read, called from next_batch (train.py:12) while process 83"));
+	f->off_cpu.n_groups = 0;
 	f->relatives[0].best = NULL;
 	f->child[0].input.can_sample = true;
 	codes(s);
