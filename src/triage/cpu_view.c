@@ -171,7 +171,7 @@ struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_fi
 {
 	const struct xp_hotspot *spot = told->spot;
 	uint64_t samples = told->inclusive ? told->thread->inclusive : told->thread->exclusive;
-	xp_auto_builder name = { .limit = 200 };
+	xp_auto_builder name = { .limit = 200 }, words = { .limit = 200 };
 
 	xp_frame_text(spot->frame, &name);
 	struct xp_finding *finding = xp_finding_add(out, told->code, spot->frame->symbol ? spot->frame->symbol : name.data,
@@ -181,9 +181,11 @@ struct xp_finding *xp_cpu_tell(const struct xp_triage_input *input, struct xp_fi
 	finding->in_copy = !told->inclusive && samples && told->thread->in_copy * 10 >= samples * MOST_TENTHS;
 	finding->in_launch = !told->inclusive && samples && told->thread->in_launch * 10 >= samples * MOST_TENTHS;
 	add_threads(input, told, finding, out->arena);
+	if (spot->frame->kind != XP_FRAME_PYTHON && spot->frame->symbol)
+		xp_short_function(spot->frame->symbol, &words);
 	xp_finding_say(out, finding, "thread %s spent about %.0f ms of %.0f ms in %s%s", told->thread->name,
-		       xp_cpu_share(input, samples) * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, name.data,
-		       told->inclusive ? " and what it calls" : "");
+		       xp_cpu_share(input, samples) * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6,
+		       words.len ? words.data : name.data, told->inclusive ? " and what it calls" : "");
 	xp_own_say(out, finding, ", called from ", caller_of(input, told));
 	if (spot->entry_selector_hint && spot->return_selector_hint && !starts_a_thread(input, spot))
 		xp_next_function(out, finding, &input->target, finding->subject, spot->entry_selector_hint, spot->return_selector_hint);

@@ -53,7 +53,10 @@ bool xp_lock_say_work(const struct xp_triage_input *input, struct xp_findings *o
 		return false;
 	for (size_t i = 1; i < tally.n; i++)
 		most = tally.at[i].amount > tally.at[most].amount ? i : most;
-	xp_frame_text(tally.at[most].frame, &text);
+	if (tally.at[most].frame->kind != XP_FRAME_PYTHON && tally.at[most].frame->symbol)
+		xp_short_function(tally.at[most].frame->symbol, &text);
+	else
+		xp_frame_text(tally.at[most].frame, &text);
 	bool itself = xp_same_function(tally.at[most].frame, taker);
 	finding->message = xp_arena_fmt(out->arena, "%s, which took about %.0f ms of all threads beside waiting, mostly %s%s",
 					finding->message, (double)tally.total / 1e6, itself ? "itself" : "in ", itself ? "" : text.data);

@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "inventory/stack_text.h"
 
+enum { SHORT_ENOUGH = 80 };
+
 bool xp_is_standard_library(const struct xp_frame *frame)
 {
 	const char *path = frame->source_path;
@@ -176,20 +178,46 @@ const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const
 	return tally.total * 2 >= of_ns ? xp_own_most(&tally, tally.total) : NULL;
 }
 
-/* Parameters of C++ functions are longer than what they are called. "ns::f<int>(char const*) const" -> "ns::f<int>". */
-static void cut_parameters(struct xp_text *text)
+/* Length of what at `at` is neither a template's list nor a function's: "(anonymous namespace)", and the signs behind "operator". */
+static size_t other_signs(const char *at)
 {
-	size_t depth = 0, end = text->len;
+	static const char nameless[] = "(anonymous namespace)", operator_word[] = "operator";
 
-	while (end && text->data[end - 1] != ')')
-		end--;
-	for (size_t i = end; i > 1; i--) {
-		depth += text->data[i - 1] == ')';
-		depth -= text->data[i - 1] == '(';
-		if (depth || strstr(text->data, "operator()") == text->data + i - sizeof("operator"))
-			continue;
-		text->data[text->len = i - 1] = 0;
+	if (!strncmp(at, nameless, strlen(nameless)))
+		return strlen(nameless);
+	if (strncmp(at, operator_word, strlen(operator_word)) != 0)
+		return 0;
+	size_t len = strlen(operator_word);
+	return len + (!strncmp(at + len, "()", 2) ? 2 : strspn(at + len, "<>=!+-*/%&|^~[]"));
+}
+
+void xp_short_function(const char *symbol, struct xp_text *out)
+{
+	bool collapse = strlen(symbol) > SHORT_ENOUGH;
+	size_t angle = 0, brace = 0;
+
+	if (symbol[0] == '<') { /* Rust's "<T as Trait>::method" */
+		xp_text_str(out, symbol);
 		return;
+	}
+	for (const char *at = symbol; *at; at++) {
+		size_t skip = other_signs(at);
+
+		if (skip) {
+			if (!angle || !collapse)
+				xp_text_fmt(out, "%.*s", (int)skip, at);
+			at += skip - 1;
+			continue;
+		}
+		brace += *at == '{';
+		brace -= *at == '}' && brace;
+		if (*at == '(' && !angle && !brace && at > symbol)
+			return;
+		angle -= *at == '>' && angle;
+		if (!angle || !collapse)
+			xp_text_char(out, *at);
+		if (*at == '<' && !angle++ && collapse)
+			xp_text_str(out, "...");
 	}
 }
 
@@ -200,9 +228,10 @@ void xp_own_say(struct xp_findings *out, struct xp_finding *finding, const char 
 
 	if (!frame)
 		return;
-	xp_frame_text(frame, &text);
-	if (frame->kind != XP_FRAME_PYTHON && text.data)
-		cut_parameters(&text);
+	if (frame->kind != XP_FRAME_PYTHON && frame->symbol)
+		xp_short_function(frame->symbol, &text);
+	else
+		xp_frame_text(frame, &text);
 	finding->message = xp_arena_fmt(out->arena, "%s%s%s", finding->message, words, text.data ? text.data : "");
 	from = json_object();
 	json_object_set_new(from, "function", frame->symbol ? xp_json_text(frame->symbol) : json_null());

@@ -42,6 +42,8 @@ const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, con
 /* Who was blocked for at least half of `of_ns` in that call (NULL: in page faults), in threads of that name pattern. */
 const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns);
 
+/* A C++ function's name without parameters; of a long one the template lists are "<...>", too. */
+void xp_short_function(const char *symbol, struct xp_text *out);
 /* Ends the message with `words` and the frame, and has the frame as evidence.called_from {function, source_path, line}; NULL: nothing. */
 void xp_own_say(struct xp_findings *out, struct xp_finding *finding, const char *words, const struct xp_frame *frame);
 

@@ -1,41 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recorded stacks -> whose code a finding names: the frame that is the program's own, what a lock is held for, what lacks memory. */
-#include "triage_scene.h"
-
-#include <stdlib.h>
-
-#include "triage/own_code.h"
-
-/* "leaf@k < memset@/usr/lib/libc.so.6 < encode@/srv/app < load@/srv/job.py:12": of the kernel, native, Python. Leaf first. */
-static const struct xp_frame *const *stack_of(struct xp_arena *arena, const char *text, size_t *ret_n)
-{
-	const struct xp_frame **frames = xp_arena_array(arena, const struct xp_frame *, 8);
-	char *rest = xp_arena_str(arena, text);
-	size_t n = 0;
-
-	while (rest) {
-		struct xp_frame *frame = xp_arena_new_of(arena, struct xp_frame);
-		char *word = rest, *end = strstr(rest, " < "), *path;
-
-		rest = end ? end + 3 : NULL;
-		if (end)
-			*end = 0;
-		path = strchr(word, '@');
-		*path++ = 0;
-		frame->symbol = *word ? word : NULL;
-		frame->kind = !strcmp(path, "k") ? XP_FRAME_KERNEL : strstr(path, ".py:") ? XP_FRAME_PYTHON : XP_FRAME_NATIVE;
-		if (frame->kind == XP_FRAME_PYTHON) {
-			frame->line = (struct xp_opt_u32)XP_SOME((uint32_t)atoi(strrchr(path, ':') + 1));
-			*strrchr(path, ':') = 0;
-			frame->source_path = path;
-		} else if (frame->kind == XP_FRAME_NATIVE) {
-			frame->module_path = path;
-		}
-		frames[n++] = frame;
-	}
-	*ret_n = n;
-	return frames;
-}
+/* Recorded stacks -> whose code a finding names: the frame that is the program's own; memory that lacks. */
+#include "triage_scene_stacks.h"
 
 static const struct {
 	const char *stack, *own;
@@ -73,88 +38,31 @@ static void own_frames(void **state)
 	}
 }
 
-/* One thread, its samples and its blocks: 100 samples a second, so that one is 10 ms. */
-struct recorded {
-	struct xp_cpu_samples cpu;
-	struct xp_stack_group groups[4];
-	struct xp_cpu_thread thread;
-	struct xp_cpu_call call;
-	struct xp_hotspot spot;
-	struct xp_hot_thread hot;
-	struct xp_off_cpu_value off_cpu;
-	struct xp_off_cpu_group blocks[4];
-	struct xp_off_cpu_use uses[4];
+static const struct {
+	const char *symbol, *text;
+} functions[] = {
+	{ "update_table", "update_table" },
+	{ "log_file::append(std::string const&) const", "log_file::append" },
+	{ "(anonymous namespace)::parse(int)", "(anonymous namespace)::parse" },
+	{ "cache::operator()(int)", "cache::operator()" },
+	{ "operator<(key const&, key const&)", "operator<" },
+	{ "main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()" },
+	{ "sum<std::vector<int> >(std::vector<int>)", "sum<std::vector<int> >" },
+	{ "find<std::map<std::string, std::vector<double> >, (anonymous namespace)::order>(std::map<std::string, int>&)", "find<...>" },
+	{ "void table<std::basic_string<char, std::char_traits<char> > >::insert<std::pair<int, int> >(std::pair<int, int>&&)",
+	  "void table<...>::insert<...>" },
+	{ "<alloc::vec::Vec<(u8, u8)> as app::Store>::put", "<alloc::vec::Vec<(u8, u8)> as app::Store>::put" },
 };
 
-static struct recorded *record(struct scene *s)
+static void short_functions(void **state)
 {
-	struct recorded *r = xp_arena_new_of(s->arena, struct recorded);
+	(void)state;
+	for (size_t i = 0; i < XP_LEN(functions); i++) {
+		xp_auto_builder text = { 0 };
 
-	r->cpu.inventory.frequency_hz = 100;
-	r->cpu.inventory.stack_groups = r->groups;
-	r->cpu.inventory.hotspots = &r->spot;
-	r->cpu.by_thread = &r->thread;
-	r->cpu.n_by_thread = 1;
-	r->thread = (struct xp_cpu_thread){ .tid = MAIN, .name = "main", .name_pattern = "main", .calls = &r->call };
-	r->off_cpu.groups = r->blocks;
-	r->off_cpu.uses = r->uses;
-	s->input.cpu = &r->cpu;
-	s->input.off_cpu = &r->off_cpu;
-	s->input.can_sample = true;
-	s->input.sources[XP_SOURCE_CPU_SAMPLES] = xp_source_available(XP_SOURCE_CPU_SAMPLES);
-	s->input.sources[XP_SOURCE_OFF_CPU] = xp_source_available(XP_SOURCE_OFF_CPU);
-	return r;
-}
-
-/* Samples of the thread that the finding is about. */
-static void runs(struct scene *s, struct recorded *r, const char *stack, uint64_t samples)
-{
-	struct xp_stack_group *group = &r->groups[r->cpu.inventory.n_stack_groups++];
-
-	*group = (struct xp_stack_group){ .thread_name_pattern = "main", .samples = samples };
-	group->frames = stack_of(s->arena, stack, &group->n_frames);
-	r->thread.samples += samples;
-	r->thread.kernel_samples += group->frames[0]->kind == XP_FRAME_KERNEL ? samples : 0;
-}
-
-static void blocks(struct scene *s, struct recorded *r, uint32_t tid, const char *call, const char *stack, uint64_t ms)
-{
-	struct xp_off_cpu_group *group = &r->blocks[r->off_cpu.n_groups++];
-	const char *name = tid == MAIN ? "main" : "worker";
-
-	*group = (struct xp_off_cpu_group){ .thread_name_pattern = name,
-					    .reason = call ? XP_REASON_SYSCALL : XP_REASON_PAGE_FAULT,
-					    .syscall_name = call,
-					    .total_ns = ms * MS };
-	group->frames = stack_of(s->arena, stack, &group->n_frames);
-	r->uses[r->off_cpu.n_uses++] = (struct xp_off_cpu_use){
-		.tid = tid, .thread_name = name, .syscall_name = call, .reason = group->reason, .total_ns = ms * MS, .longest = group
-	};
-	if (!call)
-		return;
-	s->sums[s->view.n_sums++] = (struct xp_call_sum){ .name = call, .calls = 7, .total_ns = ms * MS };
-	s->uses[s->view.n_uses++] = (struct xp_call_use){ .tid = tid, .thread_name = name, .name = call, .calls = 7, .total_ns = ms * MS };
-}
-
-static void says(struct scene *s, const char *code, const char *words)
-{
-	codes(s);
-	for (size_t i = 0; i < s->found.n; i++) {
-		if (strcmp(s->found.at[i]->code, code) != 0)
-			continue;
-		if (!strstr(s->found.at[i]->message, words))
-			fail_msg("\"%s\" lacks \"%s\"", s->found.at[i]->message, words);
-		return;
+		xp_short_function(functions[i].symbol, &text);
+		assert_string_equal(text.data, functions[i].text);
 	}
-	fail_msg("no %s", code);
-}
-
-static void says_not(struct scene *s, const char *words)
-{
-	codes(s);
-	assert_true(s->found.n > 0);
-	for (size_t i = 0; i < s->found.n; i++)
-		assert_null(strstr(s->found.at[i]->message, words));
 }
 
 /* A library's hot function is named with the code that calls it, as long as one function makes at least half of it. */
@@ -281,58 +189,6 @@ static void faults_have_an_owner(void **state)
 	says(s, "major_faults", "for them, in scan (job.py:4)");
 }
 
-/* What the lock is held for: the code that takes it, where it does not wait for it. */
-static void lock_and_work(void **state)
-{
-	struct scene *s = *state;
-	struct recorded *r = record(s);
-
-	blocks(s, r, MAIN, "futex", "__lll_lock_wait@/usr/lib/libc.so.6 < pthread_mutex_lock@/usr/lib/libc.so.6 < append(int)@/srv/app",
-	       600);
-	says(s, "syscall_blocked", "in futex, called from append");
-	says_not(s, "beside waiting");
-	runs(s, r, "do_fsync@k < fsync@/usr/lib/libc.so.6 < append(int)@/srv/app", 4);
-	says_not(s, "beside waiting"); /* 40 ms are too little to say */
-	runs(s, r, "append(int)@/srv/app", 3);
-	runs(s, r, "native_lock@k < __lll_lock_wait@/usr/lib/libc.so.6 < append(int)@/srv/app", 50); /* is waiting itself */
-	says(s, "syscall_blocked", "which took about 70 ms of all threads beside waiting, mostly in fsync");
-	json_t *work = json_object_get(s->found.at[0]->evidence, "beside_waiting");
-	assert_int_equal(json_integer_value(json_object_get(work, "total_ns")), 70 * MS);
-	r->groups[1].samples = 5;
-	says(s, "syscall_blocked", "mostly itself");
-}
-
-/* A thread that never got its lock is not idle; what the others waited in beside it would go unsaid. */
-static void starved_at_a_lock(void **state)
-{
-	struct scene *s = *state;
-	struct recorded *r = record(s);
-
-	s->threads[0] = thread(MAIN, "main", 0, 0);
-	s->threads[1] = thread(MAIN + 1, "worker", 20, 0);
-	s->time.n_threads = 2;
-	blocks(s, r, MAIN, "futex", "pthread_rwlock_wrlock@/usr/lib/libc.so.6 < apply@/srv/app", 1000);
-	s->sums[0].calls = s->uses[0].calls = 0; /* still open */
-	blocks(s, r, MAIN + 1, "poll", "poll@/usr/lib/libc.so.6 < lookup@/srv/app", 980);
-	says(s, "syscall_blocked",
-	     "in futex, called from apply; meanwhile thread worker spent 980 ms of 1000 ms in poll, called from lookup");
-	assert_int_equal(s->found.n, 1);
-	assert_string_equal(absorbed(s, 0), "syscall_blocked");
-	assert_string_equal(((const struct xp_next_action *)s->found.at[0]->next)->code, "collect_off_cpu"); /* no pair would come */
-	s->sums[0].calls = s->uses[0].calls = 1;
-	codes(s);
-	assert_int_equal(((const struct xp_next_spec *)s->found.at[0]->next)->kind, XP_NEXT_SPEC);
-	/* No lock: a thread without work. */
-	r->blocks[0].frames = stack_of(s->arena, "pthread_cond_wait@/usr/lib/libc.so.6 < worker@/srv/app", &r->blocks[0].n_frames);
-	assert_string_equal(codes(s), "syscall_blocked");
-	assert_string_equal(s->found.at[0]->subject, "poll");
-	/* Nobody works: the process hangs, and that is told once. */
-	r->blocks[0].frames = stack_of(s->arena, "pthread_rwlock_wrlock@/usr/lib/libc.so.6 < apply@/srv/app", &r->blocks[0].n_frames);
-	s->threads[1].active = false;
-	s->time.active = 0;
-	assert_string_equal(codes(s), "fully_blocked");
-}
-
 /* Who holds Python's lock, and with which of its functions. */
 static void the_interpreter_is_held_by(void **state)
 {
@@ -374,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(the_interpreter_is_held_by),
+		cmocka_unit_test(short_functions),
 		SCENE_TEST(own_frames),
 		SCENE_TEST(hot_library_function),
 		SCENE_TEST(kernel_work_has_an_owner),
@@ -381,8 +238,6 @@ int main(void)
 		SCENE_TEST(waits_have_an_owner),
 		SCENE_TEST(a_hung_call_has_an_owner),
 		SCENE_TEST(faults_have_an_owner),
-		SCENE_TEST(lock_and_work),
-		SCENE_TEST(starved_at_a_lock),
 		SCENE_TEST(children),
 	};
 
