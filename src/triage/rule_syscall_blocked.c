@@ -55,7 +55,7 @@ static bool is_idle(const struct xp_triage_input *input, const struct xp_thread_
 /* Active, or before a lock that it never got in a process that works: starved, or locked out for good. */
 static bool wants_to_work(const struct xp_triage_input *input, const struct xp_thread_row *thread, const char *call)
 {
-	if (thread->active || !input->threads->active)
+	if (thread->active || !input->threads->active || strncmp(call, "futex", 5) != 0)
 		return thread->active;
 	return xp_blocked_at_lock(xp_blocked_in(input->off_cpu, thread->tid, call).longest);
 }
