@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_sample_cost target N: N threads; at each line of stdin prints the CPU time of the quickest batch of work, ns. One thread: a fixed
- * piece of work. More: two tokens run round through all of them, time of a hop. What interrupts a thread is booked as its CPU time, what
- * else runs on the machine is not.
- * bench_sample_cost sample PID HZ: samples PID until stdin ends, its Python frames too; says "ready" first and the counts last.
+ * bench_sample_cost target N: N threads; at each line of stdin prints the CPU time of one batch of work, ns. One thread: a fixed piece of
+ * work. More: two tokens run round through all of them, time of a hop. What interrupts a thread is booked as its CPU time, what else runs
+ * on the machine is not. bench_sample_cost sample PID HZ: samples PID, its Python frames too, from one line of stdin to the next; says
+ * "ready" when it does, and the counts when it has stopped.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include "elf/python.h"
 #include "engine/bpf_sample.h"
 
-enum { BATCHES = 16, SPINS = 150000000, WORK = 3000, THREADS_MAX = 8192, HOP_BATCH_MS = 100, SKIPPED = 77, DRAIN_MS = 10 };
+enum { SPINS = 10000000, WORK = 3000, THREADS_MAX = 8192, HOP_BATCH_MS = 25, SKIPPED = 77, DRAIN_MS = 10 };
 
 static uint64_t cpu_ns(void)
 {
@@ -108,16 +108,8 @@ static int run_target(unsigned n)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("ready\n");
-	while (fgets(line, sizeof(line), stdin)) {
-		double best = 0;
-
-		for (int i = 0; i < BATCHES; i++) {
-			double took = time_batch(crowd);
-
-			best = !best || took < best ? took : best;
-		}
-		printf("%.1f\n", best);
-	}
+	while (fgets(line, sizeof(line), stdin))
+		printf("%.1f\n", time_batch(crowd));
 	exit(0); /* with the crowd still in its calls */
 }
 
@@ -139,16 +131,23 @@ static int fail(const struct xp_err *err)
 	return err->code == XP_E_PERMISSION_DENIED ? SKIPPED : 1;
 }
 
-static int drain(struct xp_sampler *sampler, struct xp_err *reterr)
+/* Lines are empty, and the next one may be there already. */
+static bool next_line(void)
+{
+	char end;
+
+	return read(0, &end, 1) == 1;
+}
+
+/* Until the next line, or the end of input. */
+static int drain(struct xp_sampler *sampler, struct sum *sum, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
 {
 	struct pollfd input = { .fd = 0, .events = POLLIN };
-	struct sum sum = { 0 };
-	const struct xp_sample_reader reader = { add_up, &sum };
-	struct xp_sampler_counts counts;
+	const struct xp_sample_reader reader = { add_up, sum };
 	int r = xp_sampler_switch(sampler, true, reterr);
 
-	printf("ready\n");
-	fflush(stdout);
+	if (!r)
+		printf("ready\n");
 	while (!r && !poll(&input, 1, DRAIN_MS))
 		r = xp_sampler_read(sampler, &reader, reterr);
 	if (!r)
@@ -158,27 +157,41 @@ static int drain(struct xp_sampler *sampler, struct xp_err *reterr)
 		r = xp_sampler_read(sampler, &reader, reterr);
 	if (!r)
 		r = xp_sampler_verify(sampler, reterr);
-	if (!r)
-		r = xp_sampler_count(sampler, &counts, reterr);
-	if (!r)
-		printf("%lu samples, %lu dropped, %lu bytes, %lu Python frames\n", counts.delivered, counts.ring_full, sum.bytes,
-		       sum.python_frames);
-	return r;
+	return r ? r : xp_sampler_count(sampler, ret_counts, reterr);
 }
 
+static int sample_once(const struct xp_sampler_config *config, struct sum *sum, struct xp_sampler_counts *ret_counts, struct xp_err *reterr)
+{
+	xp_auto(xp_sampler_free) struct xp_sampler *sampler = NULL;
+	int r = xp_sampler_new(config, &sampler, reterr);
+
+	if (!r)
+		r = xp_sampler_attach(sampler, reterr);
+	return r ? r : drain(sampler, sum, ret_counts, reterr);
+}
+
+/* The counts come when nothing of the sampler is left. */
 static int run_sampler(unsigned pid, unsigned hz)
 {
 	struct xp_sampler_config config = { .pid = pid, .frequency_hz = hz };
 	xp_auto(xp_target_close) struct xp_target *target = NULL;
 	xp_auto(xp_python_free) struct xp_python *python = NULL;
-	xp_auto(xp_sampler_free) struct xp_sampler *sampler = NULL;
+	struct xp_sampler_counts counts;
 	xp_auto_err err = { 0 };
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (xp_target_open(pid, NULL, &target, &err) || xp_python_open(target, &python, &err))
 		return fail(&err);
 	config.python = xp_python_layout(python);
-	if (xp_sampler_new(&config, &sampler, &err) || xp_sampler_attach(sampler, &err) || drain(sampler, &err))
-		return fail(&err);
+	while (next_line()) {
+		struct sum sum = { 0 };
+
+		if (sample_once(&config, &sum, &counts, &err))
+			return fail(&err);
+		next_line(); /* the one that ended it */
+		printf("%lu samples, %lu dropped, %lu bytes, %lu Python frames\n", counts.delivered, counts.ring_full, sum.bytes,
+		       sum.python_frames);
+	}
 	return 0;
 }
 
