@@ -26,7 +26,15 @@ static int print_reference(struct xp_session *session, void (*write)(struct xp_j
 	return xp_emit_bytes(out.data, out.len) ? 0 : xp_fail(reterr, XP_E_OUTPUT_FAILED, "stdout takes no more");
 }
 
-static const struct xp_dev_part *const parts[] = { &xp_dev_cupti, &xp_dev_uprobe };
+static const struct xp_dev_part *const parts[] = { &xp_dev_agent, &xp_dev_cupti, &xp_dev_uprobe };
+
+static int refuse_word(const char *word, struct xp_err *reterr)
+{
+	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "%.100s is not expected here", word);
+
+	xp_err_object(reterr, "%.100s", word);
+	return rc;
+}
 
 static int run(struct xp_session *session, struct xp_err *reterr)
 {
@@ -34,14 +42,17 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 
 	for (size_t i = 0; i < XP_LEN(references); i++)
 		if (!strcmp(word, references[i].word))
-			return print_reference(session, references[i].write, reterr);
+			return session->n_words > 1 ? refuse_word(session->words[1], reterr)
+						    : print_reference(session, references[i].write, reterr);
 	for (size_t i = 0; i < XP_LEN(parts); i++) {
 		if (strcmp(word, parts[i]->word) != 0)
 			continue;
+		if (session->n_words > 1 && !parts[i]->takes_word)
+			return refuse_word(session->words[1], reterr);
 		int rc = xp_flags_check_mode(session, parts[i]->mode, word, reterr);
 		return rc ? rc : parts[i]->run(session, reterr);
 	}
-	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows cupti, files, lists, schemas and uprobe, not \"%.100s\"", word);
+	int rc = xp_fail(reterr, XP_E_INVALID_ARGUMENT, "`dev` knows agent, cupti, files, lists, schemas and uprobe, not \"%.100s\"", word);
 	xp_err_object(reterr, "%.100s", word);
 	return rc;
 }
@@ -58,8 +69,8 @@ static const struct xp_flag flags[] = {
 	  .value = "PID",
 	  .min = 1,
 	  .max = UINT32_MAX,
-	  .modes = XP_DEV_UPROBE,
-	  .doc = "uprobe: target process" },
+	  .modes = XP_DEV_UPROBE | XP_DEV_AGENT,
+	  .doc = "agent, uprobe: target process" },
 	{ .name = "--binary", .kind = XP_FLAG_TEXT, .value = "PATH", .modes = XP_DEV_UPROBE, .doc = "uprobe: file, as in a selector" },
 	{ .name = "--symbol",
 	  .kind = XP_FLAG_TEXT,
@@ -93,27 +104,28 @@ static const struct xp_flag flags[] = {
 const struct xp_command xp_command_dev = {
 	.name = "dev",
 	.summary = "developer commands; not for scripts",
-	.usage = "  xprobe dev files|lists|schemas\n  xprobe dev cupti --input FILE --session-id ID\n"
+	.usage = "  xprobe dev files|lists|schemas\n  xprobe dev agent --pid PID status|disarm\n  xprobe dev cupti --input FILE "
+		 "--session-id ID\n"
 		 "  xprobe dev uprobe --pid PID --binary PATH --symbol NAME [--return] [--samples N] [--timeout-ms N] [--probe-id N] "
 		 "[--jsonl]\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),
 	.hidden = true,
 	.captures = true,
-	.max_words = 1,
+	.max_words = 2,
 	.run = run,
 };
 
 const struct xp_command xp_command_capture = {
 	.name = "capture",
 	.summary = "the same as dev",
-	.usage = "  xprobe capture cupti --input FILE --session-id ID\n"
+	.usage = "  xprobe capture agent --pid PID status|disarm\n  xprobe capture cupti --input FILE --session-id ID\n"
 		 "  xprobe capture uprobe --pid PID --binary PATH --symbol NAME [--return] [--samples N] [--timeout-ms N] [--probe-id N] "
 		 "[--jsonl]\n",
 	.flags = flags,
 	.n_flags = XP_LEN(flags),
 	.hidden = true,
 	.captures = true,
-	.max_words = 1,
+	.max_words = 2,
 	.run = run,
 };

@@ -21,6 +21,8 @@ static int run(struct xp_session *session, struct xp_err *reterr)
 
 	if (!xp_flag_on(session, "--pid") || !selector)
 		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--pid and --selector are required");
+	if (xp_flag_on(session, "--selector") && xp_flag_on(session, "--event"))
+		return xp_fail(reterr, XP_E_INVALID_ARGUMENT, "--event is the same as --selector: give one of them");
 	int rc = xp_select_parse(selector, session->arena, endpoint, reterr);
 	if (rc)
 		return rc;

@@ -166,12 +166,26 @@ static int held_by_other(const struct xp_agent_lease *lease, struct xp_err *rete
 	return rc;
 }
 
+static bool renewed_lately(const struct xp_agent_lease *lease)
+{
+	return now_ns() - __atomic_load_n(&lease->renewed_ns, __ATOMIC_RELAXED) < STALE_NS;
+}
+
+struct xp_agent_lease xp_agent_link_lease(const struct xp_agent_link *link)
+{
+	struct xp_agent_lease lease = link->control->lease;
+
+	if (lease.owner == link->token || !renewed_lately(&lease))
+		lease.owner = 0;
+	return lease;
+}
+
 /* Compare-and-swap decides between two tools; a lease that nobody renewed for a second is nobody's. */
 int xp_agent_link_acquire(struct xp_agent_link *link, const char *session, struct xp_err *reterr)
 {
 	struct xp_agent_lease *lease = &link->control->lease;
 	__u64 owner = __atomic_load_n(&lease->owner, __ATOMIC_ACQUIRE), token = 0;
-	bool fresh = owner && owner != link->token && now_ns() - __atomic_load_n(&lease->renewed_ns, __ATOMIC_RELAXED) < STALE_NS;
+	bool fresh = owner && owner != link->token && renewed_lately(lease);
 
 	if (getrandom(&token, sizeof(token), 0) != sizeof(token) || !token)
 		token = (uint64_t)getpid() << 32 | (now_ns() & UINT32_MAX) | 1;

@@ -46,6 +46,8 @@ struct xp_agent_counters xp_agent_link_counters(const struct xp_agent_link *link
 /* Bound of the error of times that the agent took itself; 0: they are CLOCK_MONOTONIC. */
 uint64_t xp_agent_link_clock_error(const struct xp_agent_link *link);
 struct xp_agent_identity xp_agent_link_identity(const struct xp_agent_link *link);
+/* A copy; owner 0 where no other tool holds it, or the holder left it unrenewed for a second. */
+struct xp_agent_lease xp_agent_link_lease(const struct xp_agent_link *link);
 /* The libcupti in use; "" before the first ARM. Lives as long as the link. */
 const char *xp_agent_link_cupti_path(struct xp_agent_link *link);
 
