@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
 static const char *const err_names[XP_E_COUNT] = {
 	[XP_E_NONE] = "NONE",
 #define XP_ERR(name) [XP_E_##name] = #name,
@@ -150,8 +152,8 @@ void xp_err_hint(struct xp_err *err, const char *fmt, ...)
 void xp_err_limit(struct xp_err *err, const char *name, uint64_t value, uint64_t minimum, uint64_t maximum)
 {
 	xp_err_detail(err, "limit",
-		      json_pack("{s:s,s:I,s:I,s:I}", "name", name, "value", (json_int_t)value, "minimum", (json_int_t)minimum, "maximum",
-				(json_int_t)maximum));
+		      json_pack("{s:s,s:o,s:o,s:o}", "name", name, "value", xp_json_exact(value), "minimum", xp_json_exact(minimum),
+				"maximum", xp_json_exact(maximum)));
 }
 
 int xp_err_move(struct xp_err *to, struct xp_err *from)

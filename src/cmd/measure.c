@@ -134,6 +134,14 @@ int xp_policy_argument(const char *text, enum xp_policy_id *ret_policy, struct x
 	return 0;
 }
 
+static int no_policy(struct xp_err *reterr)
+{
+	int rc = xp_fail(reterr, XP_E_INVALID_CORRELATION_POLICY, "--match is missing");
+
+	xp_err_hint(reterr, "`xprobe validate` with any --match tells which policies the two events allow, and which one is best");
+	return rc;
+}
+
 int xp_measure_pair_flags(const struct xp_session *session, struct xp_measure_request *request, struct xp_err *reterr)
 {
 	const char *match = xp_flag_text(session, "--match", NULL);
@@ -143,7 +151,7 @@ int xp_measure_pair_flags(const struct xp_session *session, struct xp_measure_re
 	if (!request->from || !request->to)
 		return xp_fail(reterr, XP_E_INVALID_EVENT_SELECTOR, "%s is missing", request->from ? "--to" : "--from");
 	if (!match)
-		return xp_fail(reterr, XP_E_INVALID_CORRELATION_POLICY, "--match is missing");
+		return no_policy(reterr);
 	return xp_policy_argument(match, &request->policy, reterr);
 }
 

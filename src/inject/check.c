@@ -24,7 +24,7 @@ static int busy(const struct xp_target *target, uint32_t tracer, struct xp_err *
 	if (!tracer)
 		return xp_fail(reterr, XP_E_TARGET_BUSY, "process %u is stopped", xp_target_pid(target));
 	xp_fail(reterr, XP_E_TARGET_BUSY, "process %u is traced by process %u", xp_target_pid(target), tracer);
-	xp_err_detail(reterr, "holder", json_pack("{s:I}", "pid", (json_int_t)tracer));
+	xp_err_detail(reterr, "holder", json_sprintf("%u", tracer));
 	return -XP_E_TARGET_BUSY;
 }
 

@@ -97,8 +97,11 @@ static int open_parent(char *path, int *ret_dirfd, char **ret_parent, const char
 	if (!parent)
 		return fail(reterr, ENOMEM, "strndup", path);
 	xp_auto_fd dirfd = xp_artifact_open_dir(parent);
-	if (dirfd < 0)
-		return fail(reterr, errno, "open", parent);
+	if (dirfd < 0) {
+		fail(reterr, errno, "open", parent);
+		xp_err_hint(reterr, "name a file in a folder that exists: none is made");
+		return -XP_E_TRACE_EXPORT_FAILED;
+	}
 	int rc = check_name(dirfd, name, path, reterr);
 	if (rc)
 		return rc;

@@ -68,9 +68,11 @@ int xp_artifact_folder_check(struct xp_err *reterr)
 	const char *parent = parent_of_folders();
 	xp_auto_fd fd = xp_artifact_open_dir(parent);
 
-	if (fd < 0)
-		return fail(reterr, errno, "open", parent);
-	return faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) ? fail(reterr, errno, "faccessat", parent) : 0;
+	if (fd >= 0 && !faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
+		return 0;
+	fail(reterr, errno, fd < 0 ? "open" : "faccessat", parent);
+	xp_err_hint(reterr, "results are kept below TMPDIR, /tmp without it: set it to a folder that xprobe may write to");
+	return -XP_E_TRACE_EXPORT_FAILED;
 }
 
 /* The folder must be the one just made: a directory of ours that nobody else may enter. */

@@ -32,6 +32,7 @@ static void refuse_bound(struct xp_graph *graph, const char *why)
 static void check_bounds(struct xp_graph *graph)
 {
 	const struct xp_graph_spec *spec = graph->spec;
+	xp_auto_err cost = { 0 };
 
 	check_bound(graph, "timeout_ms", spec->timeout_ms, 1, 3600000);
 	check_bound(graph, "max_events", spec->max_events, 1, 50000000);
@@ -41,8 +42,8 @@ static void check_bounds(struct xp_graph *graph)
 		check_bound(graph, "duration_ms", spec->duration_ms.v, 1, 3600000);
 	if (!spec->samples.set && !spec->duration_ms.set)
 		refuse_bound(graph, "one of samples and duration_ms must be set");
-	if (spec->max_cost.set && !(spec->max_cost.v >= 0 && spec->max_cost.v <= 1))
-		refuse_bound(graph, "max_cost must lie between 0 and 1");
+	if (spec->max_cost.set && xp_spec_share("max_cost", spec->max_cost.v, &cost))
+		xp_graph_add_issue(graph, XP_SCOPE_GRAPH, NULL, XP_GRAPH_BOUNDS, &cost);
 	if (spec->name)
 		check_bound(graph, "name", strlen(spec->name), 0, 256);
 }

@@ -68,8 +68,9 @@ static int read_file(const char *path, struct xp_text *out, struct xp_err *reter
 			return 0;
 		xp_text_add(out, chunk, (size_t)n);
 		if (out->len > SPEC_MAX_BYTES) {
-			int rc = xp_fail(reterr, XP_E_TRACE_EXPORT_FAILED, "the spec %s is larger than 1 MiB", path);
+			int rc = xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "the spec %s is larger than 1 MiB", path);
 
+			xp_err_object(reterr, "%s", path);
 			xp_err_limit(reterr, "spec", out->len, 1, SPEC_MAX_BYTES);
 			return rc;
 		}
@@ -121,6 +122,16 @@ int xp_spec_bound(const char *name, uint64_t value, uint64_t min, uint64_t max, 
 	return rc;
 }
 
+int xp_spec_share(const char *name, double value, struct xp_err *reterr)
+{
+	if (value >= 0 && value <= 1)
+		return 0;
+	int rc = xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "%s is %g; it must lie between 0 and 1", name, value);
+	xp_err_object(reterr, "%s", name);
+	xp_err_detail(reterr, "limit", json_pack("{s:s,s:f,s:f,s:f}", "name", name, "value", value, "minimum", 0.0, "maximum", 1.0));
+	return rc;
+}
+
 static int missing_bound(const char *what, struct xp_err *reterr)
 {
 	return xp_fail(reterr, XP_E_SESSION_LIMIT_EXCEEDED, "%s", what);
@@ -139,16 +150,16 @@ static int check_bounds(const struct xp_measurement_spec *spec, struct xp_err *r
 		rc = xp_spec_bound("max_events", spec->max_events.v, 1, 50000000, reterr);
 	if (!rc && spec->max_groups.set)
 		rc = xp_spec_bound("max_groups", spec->max_groups.v, 1, 1048576, reterr);
-	if (!rc && spec->max_cost.set && !(spec->max_cost.v >= 0 && spec->max_cost.v <= 1))
-		rc = missing_bound("max_cost must lie between 0 and 1", reterr);
+	if (!rc && spec->max_cost.set)
+		rc = xp_spec_share("max_cost", spec->max_cost.v, reterr);
 	if (!rc && !spec->samples.set && !spec->duration_ms.set)
 		rc = missing_bound("one of samples and duration_ms must be set", reterr);
 	if (!rc && !aggregate && !spec->max_events.set)
 		rc = missing_bound("max_events must be set in exact mode", reterr);
 	if (!rc && aggregate && !spec->max_groups.set)
 		rc = missing_bound("max_groups must be set in aggregate mode", reterr);
-	if (!rc && aggregate && spec->duration_ms.set && spec->duration_ms.v > spec->timeout_ms)
-		rc = missing_bound("duration_ms exceeds timeout_ms", reterr);
+	if (!rc && aggregate && spec->duration_ms.set)
+		rc = xp_spec_bound("duration_ms", spec->duration_ms.v, 1, spec->timeout_ms, reterr);
 	return rc;
 }
 

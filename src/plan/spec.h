@@ -30,6 +30,8 @@ enum xp_spec_kind { XP_SPEC_MEASUREMENT, XP_SPEC_GRAPH, XP_SPEC_CPU, XP_SPEC_SYS
 int xp_spec_load(const char *path, enum xp_spec_kind *ret_kind, json_t **ret_document, struct xp_err *reterr);
 /* One bound against its limits; SESSION_LIMIT_EXCEEDED with details.limit. */
 int xp_spec_bound(const char *name, uint64_t value, uint64_t min, uint64_t max, struct xp_err *reterr);
+/* The same for a share, 0 to 1. */
+int xp_spec_share(const char *name, double value, struct xp_err *reterr);
 /* Types by the record's table, then the bounds of contract 6.2. */
 int xp_measurement_spec_read(const json_t *document, struct xp_arena *arena, struct xp_measurement_spec *ret_spec, struct xp_err *reterr);
 

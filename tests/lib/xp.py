@@ -34,6 +34,17 @@ TRIAGE_BUDGET_EACH = 8192
 # Exit status of every error code, contract 1.5; anything else ends with 1.
 EXITS = {"PERMISSION_DENIED": 4, "TARGET_NOT_FOUND": 3, "TARGET_EXITED": 3, "TARGET_REUSED": 3, "INVALID_ARGUMENT": 2}
 CHECKED_EVENTS = 500
+# Types of error.details, contract 1.4. A holder was an object here, and a limit of 2^64-1 came out as -1.
+TEXT, COUNT, FLAG = str, int, bool
+DETAILS = {
+    **dict.fromkeys(("call", "errno", "object", "start_selector", "end_selector", "match_policy", "recommended_policy", "start_clock", "end_clock",
+                     "capture_state", "edge", "endpoint", "cleanup_phase", "cleanup_error_code", "target_error_code", "original_error_code",
+                     "artifact_path", "artifact_format", "holder"), TEXT),
+    **dict.fromkeys(("captured_events", "host_events", "cuda_events", "observed_events", "max_events", "record_capacity", "observed_records",
+                     "retained_records", "dropped_records", "dropped_events", "dropped_activities", "unknown_records", "observed_activities",
+                     "group_capacity", "artifact_event_count"), COUNT),
+    **dict.fromkeys(("timed_out", "cancelled"), FLAG), "candidates": list, "compatible_policies": list, "partial": dict, "limit": dict,
+}
 
 
 class Skip(Exception):
@@ -192,6 +203,15 @@ def check_artifact(doc):
             check_schema(inner)
 
 
+def check_details(details):
+    for key, value in details.items():
+        assert type(value) is DETAILS.get(key), f"details.{key} is {value!r}"
+        assert DETAILS[key] is not COUNT or value >= 0, f"details.{key} is {value}"
+    assert len(details.get("candidates", ())) <= 20 and all(isinstance(text, str) for text in details.get("candidates", ())), details
+    limit = details.get("limit", {"name": "", "value": 0, "minimum": 0, "maximum": 0})
+    assert limit.keys() == {"name", "value", "minimum", "maximum"} and min(limit["value"], limit["minimum"], limit["maximum"]) >= 0, limit
+
+
 def check(doc, size):
     """Everything that is true of every document."""
     check_schema(doc)
@@ -199,6 +219,7 @@ def check(doc, size):
     for spec in _specs_inside(doc):
         check_schema(spec, "measurement-spec")
     if kind_of(doc) == "error":
+        check_details(doc["error"]["details"])
         partial = doc["error"]["details"].get("partial")
         if partial:
             assert partial["status"] == "failed", f"partial with status {partial['status']}"
