@@ -65,10 +65,8 @@ static int run(struct xp_session *session, const struct xp_measure_request *requ
 	struct xp_plan *plan = xp_arena_new_of(session->arena, struct xp_plan);
 	struct xp_agent_options *agent = xp_arena_new_of(session->arena, struct xp_agent_options);
 	struct xp_opt_f64 stall_ms = { 0 };
-	int rc = xp_inventory_of_flag("--aggregate", &inventory->kind, reterr);
+	int rc = make_plan(session, request, plan, reterr);
 
-	if (!rc)
-		rc = make_plan(session, request, plan, reterr);
 	if (!rc)
 		rc = xp_cupti_refuse(session, plan, reterr);
 	if (!rc)
@@ -88,8 +86,10 @@ int xp_measure_aggregate(struct xp_session *session, struct xp_err *reterr)
 	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost");
 	struct xp_inventory_run inventory = { .max_cost = cost ? cost->share : 0.05 };
 	struct xp_measure_request request = { 0 };
-	int rc = xp_measure_pid(session, &request.target.pid, reterr);
+	int rc = xp_inventory_of_flag("--aggregate", &inventory.kind, reterr);
 
+	if (!rc)
+		rc = xp_measure_pid(session, &request.target.pid, reterr);
 	if (!rc)
 		rc = xp_measure_pair_flags(session, &request, reterr);
 	if (!rc)
@@ -113,5 +113,8 @@ int xp_measure_aggregate_spec(struct xp_session *session, const struct xp_measur
 		.max_groups = spec->max_groups.v,
 		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
 	};
-	return run(session, &request, &inventory, reterr);
+	int rc = xp_inventory_of_flag("--aggregate", &inventory.kind, reterr);
+	if (!rc)
+		rc = xp_inventory_output(session, &inventory, reterr);
+	return rc ? rc : run(session, &request, &inventory, reterr);
 }

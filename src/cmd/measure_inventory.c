@@ -59,7 +59,10 @@ int xp_measure_syscall_spec(struct xp_session *session, const json_t *document, 
 		.timeout_ms = spec.timeout_ms,
 		.max_groups = spec.max_groups,
 		.max_inflight = spec.max_inflight,
+		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
 	};
 	rc = xp_inventory_threads(spec.threads, session->arena, &run.request, reterr);
+	if (!rc)
+		rc = xp_inventory_output(session, &run, reterr);
 	return rc ? rc : xp_inventory_measure(session, &run, reterr);
 }

@@ -97,6 +97,8 @@ def test_numbers_take_their_bounds_and_nothing_beyond():
             expect(GOOD[mode], measure(mode, flag, maximum, *both))
             expect_limit(measure(mode, flag, maximum + 1), flag, maximum + 1, minimum, maximum)
             expect_limit(measure(mode, flag, minimum - 1), flag, minimum - 1, minimum, maximum)
+            if (flag, mode) != ("--duration-ms", "T"):  # refused before the mode is known
+                expect_limit(measure(mode, flag, 2**64 - 1), flag, 2**64 - 1, minimum, maximum)
 
 
 def test_numbers_take_nothing_but_digits():
@@ -255,6 +257,54 @@ def test_validate_takes_one_form():
     expect("INVALID_EVENT_SELECTOR", [*base, *PAIR[:2], *PAIR[4:]])
     expect("INVALID_CORRELATION_POLICY", [*base, *PAIR[:4]])
     expect("INVALID_ARGUMENT", ["validate", *PAIR])
+
+
+def test_specs_keep_the_bounds_of_the_flags():
+    """Contract 6.2: whatever is out of bounds names its limit. A share did not, and a large file was an unreadable one."""
+    identity = {"pid": NOBODY, "process_start_time": 1}
+    pair = {"schema_version": "2.0", "name": None, "target": identity, "start_selector": "cuda:kernel_start", "end_selector": "cuda:kernel_end",
+            "match_policy": "exact", "samples": None, "duration_ms": 500, "timeout_ms": 1000, "max_events": 100}
+    groups = {key: value for key, value in pair.items() if key != "max_events"} | {"measurement_mode": "aggregate", "max_groups": 5}
+    graph = {"schema_version": "3.0", "name": None, "target": identity, "endpoints": {"a": "syscall:read:entry", "b": "syscall:read:exit"},
+             "edges": [{"name": "e", "start": "a", "end": "b", "match_policy": "exact"}], "samples": 1, "duration_ms": None, "timeout_ms": 1000,
+             "max_events": 100}
+    calls = {"schema_version": "2.0", "name": None, "target": identity, "duration_ms": 500, "timeout_ms": 1000, "max_groups": 5, "max_inflight": 5}
+
+    def run(spec, *flags):
+        return ["measure", "--spec", xp.spec_file(spec), *flags]
+
+    for spec in (pair, groups, calls):
+        expect(FINE, run(spec))
+        expect(FINE, run(spec, "--evidence", "full"))
+    expect_limit(run({**pair, "max_cost": 1.5}), "--max-cost", 1.5, 0, 1)
+    expect_limit(run({**groups, "max_cost": 7}), "--max-cost", 7, 0, 1)
+    expect_limit(run({**groups, "duration_ms": 1001}), "--duration-ms", 1001, 1, 1000)
+    expect_limit(run({**calls, "duration_ms": 1001}), "--duration-ms", 1001, 1, 1000)
+    with xp.sleeper() as target:
+        expect_limit(run({**graph, "target": target.identity(), "max_cost": 3}), "--max-cost", 3, 0, 1)
+    limit = expect("SESSION_LIMIT_EXCEEDED", run({**pair, "name": " " * (1 << 20)}))["limit"]
+    assert limit["maximum"] == 1 << 20 and limit["value"] > 1 << 20, limit
+    # Nothing but events and CPU samples goes to a file of the caller's; the flag was taken and forgotten.
+    for spec in (groups, calls):
+        expect("INVALID_ARGUMENT", run(spec, "--events-out", "/tmp/xprobe-contract-never-written"))
+
+
+def test_hidden_commands_refuse_what_they_do_not_know():
+    selector = "uprobe:/bin/true:main:entry"
+    expect("INVALID_ARGUMENT", ["resolve", "--pid", NOBODY, "--selector", selector, "--event", selector])
+    expect(FINE, ["resolve", "--pid", NOBODY, "--event", selector])
+    expect(FINE, ["dev", "agent", "--pid", NOBODY, "status"])
+    expect(FINE, ["capture", "agent", "--pid", NOBODY, "disarm"])
+    for words in (["agent", "--pid", NOBODY], ["agent", "--pid", NOBODY, "arm"], ["agent", "status"], ["agent", "--pid", NOBODY, "status", "x"],
+                  ["lists", "x"], ["uprobe", "x"], ["cupti", "x"], ["nothing"], []):
+        expect("INVALID_ARGUMENT", ["dev", *words])
+
+
+def test_hints_name_only_what_the_error_has():
+    """It said `use details.recommended_policy` where there was none."""
+    for args in (measure("E", without=["--match"]), measure("E", "--match", "closest"), measure("A", "--match", "nearest")):
+        result = xp.run(*args, code="INVALID_CORRELATION_POLICY") if "nearest" not in args else xp.run(*args)
+        assert not any("details." in hint for hint in result.error["hints"]), result
 
 
 def test_global_flags_and_commands():

@@ -171,6 +171,8 @@ def test_specs():
         assert doc["inventory"]["name"] == "by_spec" and doc["collection"]["group_capacity"] == 16, doc
         validation = xp.ok("validate", "--spec", xp.spec_file(spec), "--json")
         assert validation["valid"] is True and validation["ebpf"]["status"] == "available", validation
+        full = xp.ok("measure", "--spec", xp.spec_file(spec), "--evidence", "full", "--json")
+        assert full["evidence"]["mode"] == "full", "a flag on the command line was forgotten"
         reused = {**spec, "target": {**spec["target"], "process_start_time": spec["target"]["process_start_time"] + 1}}
         xp.fails("TARGET_REUSED", "measure", "--spec", xp.spec_file(reused), "--json")
         xp.fails("INVALID_EVENT_SELECTOR", "measure", "--spec", xp.spec_file({**spec, "extra": 1}), "--json")
