@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/lost_page.h"
@@ -24,6 +25,8 @@ static const char cancelled[] =
 	"\"a signal ended the command before there was any result\",\"recoverable\":true,\"details\":{\"cancelled\":true},"
 	"\"hints\":[]}}\n";
 
+static const char cancelled_human[] = "xprobe: CANCELLED: a signal ended the command before there was any result\n";
+
 int xp_interrupts(void)
 {
 	return interrupts;
@@ -34,7 +37,10 @@ static void on_signal(int signum)
 	interrupts++;
 	if (!end_at_once)
 		return;
-	if (in_json && write(STDOUT_FILENO, cancelled, sizeof(cancelled) - 1) < 0)
+	int fd = in_json ? STDOUT_FILENO : STDERR_FILENO;
+	const char *text = in_json ? cancelled : cancelled_human;
+
+	if (write(fd, text, strlen(text)) < 0)
 		_exit(1);
 	_exit(1);
 }
@@ -188,6 +194,8 @@ int main(int argc, char **argv)
 	session.program = make_program(arena, argc ? argv[0] : NULL);
 
 	catch_signals();
+	/* Contract 1.3: no core file, whatever ends us. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 	choose_output(&session, argc, argv);
 	if (!stdout_open) {
 		fprintf(stderr, "xprobe: OUTPUT_FAILED: stdout is closed\n");

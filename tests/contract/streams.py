@@ -2,8 +2,10 @@
 """H1, H5: every command, success and failure, prints exactly one document; a closed, full or broken stdout is told on stderr, with exit 1."""
 import json
 import os
+import resource
 import subprocess
 import tempfile
+import time
 
 import xp
 
@@ -120,6 +122,21 @@ def test_a_reader_that_is_gone_is_exit_1_and_no_signal():
         done = subprocess.run([xp.XPROBE, *map(str, args)], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, timeout=30)
         os.close(writer)
         assert done.returncode == 1 and b"OUTPUT_FAILED" in done.stderr, (args, done)
+
+
+def test_no_core_file_is_left_whatever_ends_it():
+    """SIGQUIT from a terminal left one where the shell allows them."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    if not hard:
+        raise xp.Skip("no process may leave a core file here")
+    process = subprocess.Popen([xp.XPROBE, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)))
+    deadline = time.monotonic() + 10
+    while resource.prlimit(process.pid, resource.RLIMIT_CORE)[0]:
+        assert time.monotonic() < deadline, "core files are allowed"
+        time.sleep(0.01)
+    process.stdin.close()
+    assert process.wait(10) == 0
 
 
 def test_stdin_is_never_read():
