@@ -49,9 +49,11 @@ enum xp_field_kind {
 };
 
 enum xp_field_flag {
-	XP_NULLABLE = 1,	 /* null is allowed (told to schema and docs; checked on input) */
-	XP_OPTIONAL = 2,	 /* left out when null; may be missing on input */
-	XP_SPARSE = 4,		 /* sub-records below this field leave out null members, empty objects and constants (contract 10.3) */
+	XP_NULLABLE = 1, /* null is allowed (told to schema and docs; checked on input) */
+	XP_OPTIONAL = 2, /* left out when null; may be missing on input */
+	/* Sub-records below this field leave out null members, empty objects, constants, and lists with a pointer but a count of 0 (10.3).
+	 */
+	XP_SPARSE = 4,
 	XP_OPEN_OBJECT = 8,	 /* JSON kind: an object with any members; NULL writes {} */
 	XP_OPEN_ARRAY = 16,	 /* JSON kind: an array; NULL writes [] */
 	XP_NULL_WHEN_EMPTY = 32, /* LIST, PTRS, STRS: a NULL pointer writes null instead of [] */

@@ -273,10 +273,13 @@ static void write_member(struct xp_json *json, const struct xp_field *field, con
 }
 
 /* True for members that a sparse record leaves out although they are not null. */
-static bool is_empty_object(const struct xp_field *field, const void *value)
+static bool is_left_out(const struct xp_field *field, const void *value)
 {
 	if (field->kind == XP_KIND_JSON && (field->flags & XP_OPEN_OBJECT))
 		return json_object_size(pointer_at(field, value)) == 0;
+	/* Elements there are, but told elsewhere: an empty list would say that there are none. */
+	if (field->kind == XP_KIND_LIST && pointer_at(field, value))
+		return count_of(field, value) == 0;
 	return field->kind == XP_KIND_CONST;
 }
 
@@ -289,7 +292,7 @@ void xp_record_write(struct xp_json *json, const struct xp_record *record, const
 
 		if (null && (sparse || (field->flags & XP_OPTIONAL)))
 			continue;
-		if (sparse && is_empty_object(field, value))
+		if (sparse && is_left_out(field, value))
 			continue;
 		xp_json_key(json, field->name);
 		if (null)

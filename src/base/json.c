@@ -242,3 +242,11 @@ json_t *xp_json_text(const char *text)
 			p[2] = '\xbd';
 	return json_string_nocheck(clean);
 }
+
+json_t *xp_json_selector(const char *text)
+{
+	enum { SELECTOR_BYTES = 4096 };
+	xp_auto(xp_arena_free) struct xp_arena *scratch = xp_arena_new();
+
+	return xp_json_text(strlen(text) > SELECTOR_BYTES ? xp_utf8_cut(scratch, text, SELECTOR_BYTES, NULL) : text);
+}

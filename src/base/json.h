@@ -49,5 +49,7 @@ json_t *xp_json_count(uint64_t value);
 json_t *xp_json_exact(uint64_t value);
 /* json_string of text made valid UTF-8, without U+FFFF, first. */
 json_t *xp_json_text(const char *text);
+/* The same, at most 4,096 bytes: an error has a budget, too. */
+json_t *xp_json_selector(const char *text);
 
 #endif

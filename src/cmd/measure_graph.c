@@ -49,8 +49,8 @@ static void forget_edge(struct xp_err *err)
 
 static void tell_edge(const struct xp_conclusion *c, const struct xp_edge *edge, struct xp_err *err)
 {
-	xp_err_detail(err, "start_selector", xp_json_text(xp_conclude_endpoint(c, edge->start)->selector));
-	xp_err_detail(err, "end_selector", xp_json_text(xp_conclude_endpoint(c, edge->end)->selector));
+	xp_err_detail(err, "start_selector", xp_json_selector(xp_conclude_endpoint(c, edge->start)->selector));
+	xp_err_detail(err, "end_selector", xp_json_selector(xp_conclude_endpoint(c, edge->end)->selector));
 	xp_err_detail(err, "match_policy", json_string(xp_policy_names[edge->policy]));
 	xp_err_detail(err, "edge", xp_json_text(edge->name));
 }

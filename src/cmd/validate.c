@@ -100,6 +100,8 @@ static int check_pair(struct xp_session *session, const struct xp_measure_reques
 	xp_cuda_check(session, plan);
 	session->value = make_validation(session, plan);
 	session->record = &xp_validation_record;
+	session->shrink = xp_validation_shrink;
+	session->budget = XP_VALIDATION_BUDGET;
 	session->human = xp_validation_report;
 	return 0;
 }

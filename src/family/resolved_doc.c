@@ -2,6 +2,8 @@
 /* ResolvedProbe of contract 10.4.1. In: a resolved endpoint and the target's identity. Out: the document's value. No state. */
 #include "family/resolved_doc.h"
 
+#include <string.h>
+
 struct mapping_doc {
 	uint64_t start_address, end_address, file_offset;
 };
@@ -66,6 +68,23 @@ const struct xp_record xp_resolved_doc_record = {
 	.size = sizeof(struct xp_resolved_doc),
 };
 
+/* Contract 1.1: names in default results. */
+enum { NAME_BYTES = 256 };
+
+static const char *cut(const char *text, size_t max, struct xp_arena *arena)
+{
+	return text && strlen(text) > max ? xp_utf8_cut(arena, text, max, NULL) : text;
+}
+
+const struct xp_resolved_doc *xp_resolved_doc_cut(const struct xp_resolved_doc *doc, size_t max, struct xp_arena *arena)
+{
+	struct xp_resolved_doc *copy = xp_arena_new_of(arena, struct xp_resolved_doc);
+
+	*copy = *doc;
+	copy->selector = cut(doc->selector, max, arena);
+	return copy;
+}
+
 const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *endpoint, const struct xp_target_id *target,
 						   struct xp_arena *arena)
 {
@@ -79,8 +98,8 @@ const struct xp_resolved_doc *xp_resolved_doc_make(const struct xp_endpoint *end
 		.build_id = from->build_id,
 		.object_kind = from->object_kind,
 		.probe_kind = from->n_sites && from->sites[0].uretprobe ? XP_PROBE_URETPROBE : XP_PROBE_UPROBE,
-		.symbol = from->symbol,
-		.symbol_demangled = from->symbol_demangled,
+		.symbol = cut(from->symbol, NAME_BYTES, arena),
+		.symbol_demangled = cut(from->symbol_demangled, NAME_BYTES, arena),
 		.symbol_virtual_address = from->symbol_virtual_address,
 		.symbol_size = from->symbol_size,
 		.file_offset = from->file_offset,

@@ -145,11 +145,12 @@ void xp_plan_judge(struct xp_plan *plan, unsigned start, unsigned end, enum xp_p
 	xp_auto_err err = { 0 };
 	xp_fail(&err, XP_E_INVALID_CORRELATION_POLICY, "%s is not possible for %s and %s", xp_policy_names[policy], from->selector,
 		to->selector);
-	xp_err_detail(&err, "start_selector", xp_json_text(from->selector));
-	xp_err_detail(&err, "end_selector", xp_json_text(to->selector));
+	xp_err_detail(&err, "start_selector", xp_json_selector(from->selector));
+	xp_err_detail(&err, "end_selector", xp_json_selector(to->selector));
 	xp_err_detail(&err, "match_policy", json_string(xp_policy_names[policy]));
 	xp_err_detail(&err, "recommended_policy", json_string(xp_policy_names[advice.policy]));
 	xp_err_detail(&err, "compatible_policies", names_of(&advice));
+	xp_err_hint(&err, "use details.recommended_policy");
 	xp_plan_add_issue(plan, &err, NULL);
 }
 

@@ -170,10 +170,33 @@ struct xp_validation xp_validation_make(struct xp_plan *plan)
 		.n_issues = plan->n_issues,
 		.features = plan->features,
 		.n_features = plan->n_features,
+		.arena = plan->arena,
 	};
 
 	xp_validation_warn(plan, &out.requirements);
 	out.warnings = plan->warnings.at;
 	out.n_warnings = plan->warnings.n;
 	return out;
+}
+
+static void cut_selectors(struct xp_validated_endpoint *endpoint, struct xp_arena *arena)
+{
+	enum { SELECTOR_BYTES = 1024 };
+
+	if (strlen(endpoint->selector) <= SELECTOR_BYTES)
+		return;
+	endpoint->selector = xp_utf8_cut(arena, endpoint->selector, SELECTOR_BYTES, NULL);
+	endpoint->host = endpoint->host ? xp_resolved_doc_cut(endpoint->host, SELECTOR_BYTES, arena) : NULL;
+}
+
+bool xp_validation_shrink(void *value)
+{
+	struct xp_validation *validation = value;
+
+	if (validation->cut)
+		return false;
+	validation->cut = true;
+	cut_selectors(&validation->start, validation->arena);
+	cut_selectors(&validation->end, validation->arena);
+	return true;
 }

@@ -64,6 +64,9 @@ struct xp_validation {
 	size_t n_features;
 	const struct xp_warning *warnings;
 	size_t n_warnings;
+	/* Behind the document. */
+	struct xp_arena *arena;
+	bool cut;
 };
 extern const struct xp_record xp_validation_record; /* "ValidationResult" */
 /* {code, message, endpoint} */
@@ -77,5 +80,8 @@ struct xp_requirements xp_requirements_of(const struct xp_plan *plan, const stru
 void xp_validation_warn(struct xp_plan *plan, const struct xp_requirements *requirements);
 /* The result of a plan with one edge. May add warnings to the plan (BROAD_EVENT_SELECTOR, TARGET_PROCESS_WILL_BE_MODIFIED). */
 struct xp_validation xp_validation_make(struct xp_plan *plan);
+enum { XP_VALIDATION_BUDGET = 16384 };
+/* For the size budget: selectors to 1,024 bytes; false when that is done. `value`: struct xp_validation. */
+bool xp_validation_shrink(void *value);
 
 #endif

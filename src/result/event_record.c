@@ -116,7 +116,7 @@ static void copy_arguments(struct xp_event_host_doc *host, const json_t *kept, s
 		arguments[i].value = json_object_get(item, "value");
 		arguments[i].read_error = json_string_value(json_object_get(item, "read_error"));
 	}
-	host->arguments = arguments;
+	host->arguments = n ? arguments : NULL;
 	host->n_arguments = n;
 }
 

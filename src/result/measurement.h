@@ -88,7 +88,8 @@ int xp_measurement_make(const struct xp_measurement_request *request, struct xp_
 /* measurement_size.c. Takes repetitions out of the exemplars until the document is XP_SLIM_RESULT bytes or nothing repeats any more. */
 enum { XP_SLIM_RESULT = 6144 };
 void xp_measurement_slim(struct xp_measurement *value);
-/* For the size budget: names in exemplars to 128, then 64 bytes; false when nothing is left to cut. `value`: struct xp_measurement. */
+/* For the size budget: names in exemplars to 128, then 64 bytes, then selectors; false when nothing is left to cut. `value`: struct
+ * xp_measurement. */
 bool xp_measurement_shrink(void *value);
 
 extern const struct xp_record xp_pair_record; /* "Pair" */

@@ -10,6 +10,9 @@
 /* Names of exemplars become shorter in these steps when even the hard budget is at stake. */
 static const size_t name_steps[] = { 128, 64 };
 
+/* Behind that, selectors as long as a program's longest symbols: the caller has them whole. */
+static const size_t selector_steps[] = { 2048, 512 };
+
 static struct xp_event_host_doc *own_host(struct xp_event_doc *doc, struct xp_arena *arena)
 {
 	struct xp_event_host_doc *host = xp_arena_new_of(arena, struct xp_event_host_doc);
@@ -79,6 +82,25 @@ void xp_measurement_slim(struct xp_measurement *value)
 	}
 }
 
+static bool cut_selector(const char **selector, size_t max, struct xp_arena *arena)
+{
+	if (strlen(*selector) <= max)
+		return false;
+	*selector = xp_utf8_cut(arena, *selector, max, NULL);
+	return true;
+}
+
+static bool cut_selectors(struct xp_measurement *measurement)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < XP_LEN(selector_steps) && !cut; i++) {
+		cut = cut_selector(&measurement->measurement.start_selector, selector_steps[i], measurement->arena);
+		cut |= cut_selector(&measurement->measurement.end_selector, selector_steps[i], measurement->arena);
+	}
+	return cut;
+}
+
 bool xp_measurement_shrink(void *value)
 {
 	struct xp_measurement *measurement = value;
@@ -88,7 +110,7 @@ bool xp_measurement_shrink(void *value)
 		if (name_steps[i] < measurement->name_max)
 			max = name_steps[i];
 	if (!max)
-		return false;
+		return cut_selectors(measurement);
 	measurement->name_max = max;
 	for (size_t i = 0; i < measurement->evidence.n_exemplars; i++) {
 		xp_event_doc_cut(&measurement->evidence.exemplars[i].start, max, measurement->arena);

@@ -197,8 +197,8 @@ static int fail(const struct xp_outcome_request *request, const struct reason *r
 	int r = xp_fail(reterr, reason->code, "%s", xp_err_name(reason->code));
 
 	reason->describe(request, reterr);
-	xp_err_detail(reterr, "start_selector", xp_json_text(request->start->selector));
-	xp_err_detail(reterr, "end_selector", xp_json_text(request->end->selector));
+	xp_err_detail(reterr, "start_selector", xp_json_selector(request->start->selector));
+	xp_err_detail(reterr, "end_selector", xp_json_selector(request->end->selector));
 	xp_err_detail(reterr, "match_policy", xp_json_text(xp_policy_names[request->policy]));
 	if (request->edge)
 		xp_err_detail(reterr, "edge", xp_json_text(request->edge));
