@@ -32,8 +32,9 @@ static const struct xp_flag flags[] = {
 	  .value = "N",
 	  .min = 12,
 	  .max = 13,
+	  .modes = V_PAIR | V_SPEC | V_TRIAGE,
 	  .doc = "which libcudart to follow where two are mapped" },
-	{ .name = "--records-only", .doc = "GPU activities without a CUPTI subscription" },
+	{ .name = "--records-only", .modes = V_PAIR | V_SPEC | V_TRIAGE, .doc = "GPU activities without a CUPTI subscription" },
 	{ .name = "--allow-cxx-return", .modes = V_PAIR | V_SPEC, .doc = "force the kernel's return probe on C++ and Rust functions" },
 };
 

@@ -48,6 +48,21 @@ static bool first_step(struct xp_cpu_samples *value)
 	return true;
 }
 
+/* Contract 6.8: what is not listed by name is in the row "*", so that the rows add up to the process. */
+static void fold_last(struct xp_cpu_samples *value)
+{
+	size_t n = value->n_threads;
+	struct xp_cpu_pattern *rows = xp_arena_array(value->arena, struct xp_cpu_pattern, n);
+
+	memcpy(rows, value->threads, n * sizeof(*rows));
+	rows[n - 2].name_pattern = "*";
+	rows[n - 2].threads += rows[n - 1].threads;
+	rows[n - 2].samples += rows[n - 1].samples;
+	rows[n - 2].cpu_ns += rows[n - 1].cpu_ns;
+	value->threads = rows;
+	value->n_threads = n - 1;
+}
+
 /* The list that is longest against what each round leaves of it. */
 static bool next_step(struct xp_cpu_samples *value)
 {
@@ -63,8 +78,8 @@ static bool next_step(struct xp_cpu_samples *value)
 			cut_frames(inventory, longest(inventory) - 1);
 		else if (inventory->n_hotspots > rounds[i].hotspots)
 			inventory->n_hotspots--;
-		else if (value->n_threads > rounds[i].threads)
-			value->n_threads--;
+		else if (value->n_threads > 1 && value->n_threads > rounds[i].threads)
+			fold_last(value);
 		else
 			continue;
 		return true;

@@ -29,9 +29,11 @@ static struct xp_triage_threads *summarize_threads(const struct xp_thread_time *
 		.voluntary_switches = from->voluntary_switches,
 		.involuntary_switches = from->involuntary_switches,
 		.top = top,
-		.groups = from->groups,
+		.groups = xp_arena_array(arena, struct xp_thread_group, from->n_groups + 1),
 		.n_groups = from->n_groups,
 	};
+	for (size_t i = 0; i < from->n_groups; i++)
+		to->groups[i] = from->groups[i];
 	for (; to->n_top < MAX_TOP && to->n_top < from->n_threads; to->n_top++) {
 		const struct xp_thread_row *row = &from->threads[to->n_top];
 

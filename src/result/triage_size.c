@@ -12,6 +12,24 @@ static bool cut(size_t *n, size_t floor)
 	return true;
 }
 
+/* Contract 6.8: patterns that are not listed are in the row "*", so that the rows add up to the process. */
+static bool fold_groups(struct xp_triage_threads *threads, size_t floor)
+{
+	size_t n = threads->n_groups;
+
+	if (!cut(&threads->n_groups, floor > 1 ? floor : 1))
+		return false;
+	struct xp_thread_group *rest = &threads->groups[threads->n_groups - 1];
+	rest->name_pattern = "*";
+	for (const struct xp_thread_group *from = rest + 1; from < threads->groups + n; from++) {
+		rest->threads += from->threads;
+		rest->on_cpu_ns += from->on_cpu_ns;
+		rest->runqueue_ns += from->runqueue_ns;
+		rest->blocked_ns += from->blocked_ns;
+	}
+	return true;
+}
+
 /* One list of the summary, the longest kinds first. */
 static bool cut_summary(const struct xp_triage_summary *summary, size_t floor)
 {
@@ -22,7 +40,7 @@ static bool cut_summary(const struct xp_triage_summary *summary, size_t floor)
 	struct xp_triage_cuda_kernels *kernels = summary ? summary->cuda_kernels : NULL;
 	struct xp_triage_cuda_copies *copies = summary ? summary->cuda_copies : NULL;
 
-	return (threads && (cut(&threads->n_groups, floor) || cut(&threads->n_top, floor))) || (syscalls && cut(&syscalls->n_top, floor)) ||
+	return (threads && (fold_groups(threads, floor) || cut(&threads->n_top, floor))) || (syscalls && cut(&syscalls->n_top, floor)) ||
 	       (cpu && cut(&cpu->n_top, floor)) || (off_cpu && cut(&off_cpu->n_top, floor / 2)) ||
 	       (kernels && cut(&kernels->n_top, floor)) || (copies && cut(&copies->n_groups, floor)) ||
 	       (summary && summary->gpu && cut(&summary->gpu->n_devices, floor));

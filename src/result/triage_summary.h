@@ -23,7 +23,7 @@ struct xp_triage_threads {
 	uint64_t major_faults, voluntary_switches, involuntary_switches;
 	const struct xp_triage_top_thread *top;
 	size_t n_top;
-	const struct xp_thread_group *groups;
+	struct xp_thread_group *groups; /* of its own: the size budget folds them */
 	size_t n_groups;
 };
 

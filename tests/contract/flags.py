@@ -249,6 +249,7 @@ def test_validate_takes_one_form():
     for form in ([*PAIR], ["--syscall-aggregate"], ["--triage"], ["--syscall-aggregate", "--threads", "name~x"]):
         expect(FINE, [*base, *form])
     for form in (["--cpu-sample", "--triage"], ["--cpu-sample", "--syscall-aggregate"], ["--syscall-aggregate", *PAIR], ["--triage", *PAIR[:2]],
+                 ["--cpu-sample", "--records-only"], ["--syscall-aggregate", "--cuda-major", "13"], ["--cpu-sample", "--tree"],
                  ["--spec", "/nonexistent/x"], ["--samples", "7"], ["--duration-ms", "100"]):
         expect("INVALID_ARGUMENT", [*base, *form])
     expect("TRACE_EXPORT_FAILED", ["validate", "--spec", "/nonexistent/x"])

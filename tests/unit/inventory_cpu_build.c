@@ -362,6 +362,15 @@ static void nothing_sampled(void **state)
 	assert_int_equal(value->n_threads, 0);
 }
 
+static uint64_t samples_of_rows(const struct xp_cpu_samples *value)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < value->n_threads; i++)
+		sum += value->threads[i].samples;
+	return sum;
+}
+
 /* Every step shortens the document, lists keep their order, and in the end nothing is left to cut. */
 static void shrinks_to_nothing(void **state)
 {
@@ -373,6 +382,9 @@ static void shrinks_to_nothing(void **state)
 	count(f, 0, 0, 31);
 	count(f, 1, 1, 17);
 	struct xp_cpu_samples *value = build(f);
+	uint32_t threads = 0;
+	for (size_t i = 0; i < value->n_threads; i++)
+		threads += value->threads[i].threads;
 	do {
 		xp_auto_builder text = { 0 };
 		struct xp_json json = { .out = &text };
@@ -382,8 +394,13 @@ static void shrinks_to_nothing(void **state)
 		last = text.len;
 		assert_int_equal(value->collection.groups_listed, value->inventory.n_stack_groups);
 		assert_int_equal(value->collection.hotspots_listed, value->inventory.n_hotspots);
+		/* Rows that were cut took their threads and samples with them. */
+		assert_int_equal(samples_of_rows(value), 31 + 17);
 	} while (xp_cpu_samples_shrink(value));
-	assert_int_equal(value->inventory.n_stack_groups + value->inventory.n_hotspots + value->n_threads, 0);
+	assert_int_equal(value->inventory.n_stack_groups + value->inventory.n_hotspots, 0);
+	assert_int_equal(value->n_threads, 1);
+	assert_string_equal(value->threads[0].name_pattern, "*");
+	assert_int_equal(value->threads[0].threads, threads);
 	assert_true(last < 4096);
 }
 

@@ -159,8 +159,15 @@ static void fits_the_budget(void **state)
 
 	json_decref(parsed(s, triage, &len));
 	assert_true(len + 1 <= XP_TRIAGE_BUDGET);
-	while (xp_triage_shrink(triage))
+	while (xp_triage_shrink(triage)) {
+		uint64_t threads = 0;
+
 		assert_true(++steps < 100);
+		for (size_t i = 0; i < triage->summary->threads->n_groups; i++)
+			threads += triage->summary->threads->groups[i].threads;
+		assert_int_equal(threads, 16 * 4000); /* rows that were cut are in the last one */
+	}
+	assert_string_equal(triage->summary->threads->groups[0].name_pattern, "*");
 	assert_int_equal(triage->n_findings, 1);
 	json_decref(parsed(s, triage, &len));
 	assert_true(len < 6000);
