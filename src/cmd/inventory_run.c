@@ -184,12 +184,19 @@ static void fill_head(struct state *s)
 	head->n_warnings = s->session->warnings.n;
 }
 
+void xp_inventory_kept(struct xp_err *failure, const struct xp_artifact *artifact)
+{
+	if (!artifact)
+		return;
+	xp_err_detail(failure, "artifact_path", xp_json_text(artifact->path));
+	xp_err_detail(failure, "artifact_format", xp_json_text(artifact->format));
+}
+
 static int fail_with_partial(struct state *s, struct xp_err *failure, struct xp_err *reterr)
 {
 	if (s->value) {
 		s->value->status = XP_FAILED;
-		if (s->value->evidence.artifact)
-			xp_err_detail(failure, "artifact_path", xp_json_text(s->value->evidence.artifact->path));
+		xp_inventory_kept(failure, s->value->evidence.artifact);
 		xp_err_partial(failure, s->run->kind->record, s->value, PARTIAL_BUDGET, s->run->kind->shrink);
 	}
 	return xp_err_move(reterr, failure);

@@ -29,6 +29,8 @@ struct xp_inventory_run {
 	const struct xp_output *output; /* of --events-out; NULL: none */
 	const char *events_out;
 };
+/* Tells in the error where the capture was kept; artifact NULL: nowhere. */
+void xp_inventory_kept(struct xp_err *failure, const struct xp_artifact *artifact);
 /* --events-out and --format, where the mode takes them; the destination is checked. */
 int xp_inventory_output(const struct xp_session *session, struct xp_inventory_run *run, struct xp_err *reterr);
 /* One window on one target; fills session->value and record. The value's first member is its struct xp_document. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/emit.h"
+#include "cmd/inventory_run.h"
 #include "output/report_triage.h"
 
 static void free_folder(void *folder)
@@ -87,8 +88,7 @@ static int before_window(struct xp_err *failure, struct xp_err *reterr)
 static int fail_with_partial(struct xp_triage_run *run, struct xp_triage *triage, struct xp_err *failure, struct xp_err *reterr)
 {
 	triage->status = XP_FAILED;
-	if (triage->evidence.artifact)
-		xp_err_detail(failure, "artifact_path", xp_json_text(triage->evidence.artifact->path));
+	xp_inventory_kept(failure, triage->evidence.artifact);
 	if (run->window.end == XP_END_TIMEOUT)
 		xp_err_detail(failure, "timed_out", json_true());
 	if (run->window.end == XP_END_SIGNAL)

@@ -208,6 +208,7 @@ def check_details(details):
         assert type(value) is DETAILS.get(key), f"details.{key} is {value!r}"
         assert DETAILS[key] is not COUNT or value >= 0, f"details.{key} is {value}"
     assert len(details.get("candidates", ())) <= 20 and all(isinstance(text, str) for text in details.get("candidates", ())), details
+    assert ("artifact_path" in details) == ("artifact_format" in details), details
     limit = details.get("limit", {"name": "", "value": 0, "minimum": 0, "maximum": 0})
     assert limit.keys() == {"name", "value", "minimum", "maximum"} and min(limit["value"], limit["minimum"], limit["maximum"]) >= 0, limit
 
