@@ -3,6 +3,7 @@
 """The agent meets what real machines have: a libcudart linked in or several CUPTI copies (a probe missed them elsewhere), an agent of an
 older build or of another control version. Counts are primes and exact; the program is the fake CUDA's, the agent comes by injection.
 """
+import contextlib
 import glob
 import os
 import shutil
@@ -25,7 +26,10 @@ def measured(app, line):
 
 def agents(app):
     """Memory files of agents: control version -> path."""
-    links = {path: os.readlink(path) for path in glob.glob(f"/proc/{app.pid}/fd/*")}
+    links = {}
+    for path in glob.glob(f"/proc/{app.pid}/fd/*"):
+        with contextlib.suppress(FileNotFoundError):  # the program closes some meanwhile
+            links[path] = os.readlink(path)
     return {text.split("xprobe-agent-")[1].split()[0]: path for path, text in links.items() if "xprobe-agent-" in text}
 
 
