@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,28 +159,43 @@ static void gone_process_is_told(void **state)
 	xp_proc_poll_free(poll);
 }
 
+/* Ends with its parent, which may fail: a child that is left would keep the output open. */
+static void die_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static void descendants_are_counted(void **state)
 {
 	xp_auto(xp_tree_free) struct xp_tree *tree = xp_tree_new((uint32_t)getpid());
+	int worked[2];
+	char byte;
 	pid_t idle = fork();
 
-	if (!idle)
+	if (!idle) {
+		die_with_parent();
 		for (;;)
 			pause();
+	}
 	xp_tree_begin(tree);
 	assert_int_equal(tree->total, 1);
 	xp_tree_rebase(tree);
+	assert_int_equal(pipe(worked), 0);
 	pid_t busy = fork();
 	if (!busy) {
+		die_with_parent();
 		pid_t grandchild = fork();
 
-		if (!grandchild)
-			spin_ms(150);
-		else
-			waitpid(grandchild, NULL, 0);
+		if (!grandchild) {
+			die_with_parent();
+			spin_ms(90);
+			if (write(worked[1], "", 1) == 1)
+				pause();
+		}
+		waitpid(grandchild, NULL, 0);
 		_exit(0);
 	}
-	usleep(90000);
+	assert_int_equal(read(worked[0], &byte, 1), 1);
 	xp_tree_end(tree);
 	assert_int_equal(tree->total, 3);
 	assert_true(tree->complete);
@@ -187,8 +203,11 @@ static void descendants_are_counted(void **state)
 	assert_true(tree->nodes[1].started && tree->nodes[2].started);
 	assert_true(xp_tree_cpu_ns(tree) > 10000000);
 	kill(idle, SIGKILL);
+	kill(busy, SIGKILL);
 	waitpid(idle, NULL, 0);
 	waitpid(busy, NULL, 0);
+	close(worked[0]);
+	close(worked[1]);
 }
 
 int main(void)
