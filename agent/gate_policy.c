@@ -38,8 +38,10 @@ int xp_agent_gate_check(void)
 	xp_agent.gate.on = old && xp_agent.n_kinds;
 	if (!xp_agent.gate.on)
 		return XP_AGENT_OK;
-	/* Measured on an H200: contexts lost (errors 719, Xid 13), two in 390 stops of 13.0 and one in 1,100 of 12.9; none in 970 of 12.6
-	 * and 12.8. */
+	/*
+	 * Measured on an H200: contexts lost (error 719, Xid 13) twice in 390 stops of 13.0 and once in 600 to 1,200 of 12.9; never in 970
+	 * of 12.6 and 12.8.
+	 */
 	if (xp_agent.version >= CUPTI_VERSION_12_9)
 		return refuse("12.9 and 13.0 may take the program's context along; 12.8 and older, and 13.0 U1 and newer, do not");
 	if (xp_agent.request.flags & XP_AGENT_RECORDS_ONLY)

@@ -55,6 +55,7 @@ struct xp_sys_thread {
 	__u64 native[XP_SYS_NATIVE / 64]; /* numbers that have a cell */
 };
 XP_WIRE_SIZE(struct xp_sys_thread, 408);
+_Static_assert((__builtin_offsetof(struct xp_sys_thread, open) + __builtin_offsetof(struct xp_sys_call, nr)) % 8 == 0, "one word");
 
 struct xp_sys_key {
 	__u32 thread;

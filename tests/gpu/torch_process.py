@@ -21,12 +21,14 @@ START_S = 1.5
 
 
 class Torch:
+    program = WORKER
+
     def __enter__(self):
         if not glob.glob("/dev/nvidia[0-9]*"):
             raise xp.Skip("no NVIDIA GPU here")
         if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
             raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-        self.process = subprocess.Popen([PYTHON, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([PYTHON, self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "0\n"
         return self
 

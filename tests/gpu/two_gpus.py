@@ -9,37 +9,22 @@ import glob
 import json
 import os
 import pathlib
-import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import torch_process  # brings tests/lib, too
 import xp
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
-PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_two.py"
 START_S = 1.5
 
 
-class Torch:
+class Torch(torch_process.Torch):
+    program = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_two.py"
+
     def __enter__(self):
         if len(glob.glob("/dev/nvidia[0-9]*")) < 2:
             raise xp.Skip("fewer than two NVIDIA GPUs here")
-        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.device_count() > 1"], stderr=subprocess.DEVNULL).returncode:
-            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-        self.process = subprocess.Popen([PYTHON, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "0\n"
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+        return super().__enter__()
 
     def measure(self, start, end, *more, lines=(), seconds=3.0):
         def work():
