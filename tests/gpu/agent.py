@@ -5,78 +5,37 @@
 Needs an NVIDIA GPU and nvcc; skipped with the reason elsewhere. Counts are primes and compared for equality; durations with CUDA events;
 costs side by side in one run, printed for the note and checked only as ratios.
 """
-import glob
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked, pair
+from real_cuda import nvcc
 
-NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 SOURCE = pathlib.Path(__file__).with_name("launches.cu")
 FOLDER = tempfile.TemporaryDirectory()
-START_S = 1.5  # from the command's start until its window is surely open, injection and first arm included
 
 
 def program(*flags):
     path = os.path.join(FOLDER.name, "launches" + "".join(flags).replace(" ", ""))
     if not os.path.exists(path):
-        if not glob.glob("/dev/nvidia[0-9]*"):
-            raise xp.Skip("no NVIDIA GPU here")
-        if not os.path.exists(NVCC):
-            raise xp.Skip("no nvcc here")
-        subprocess.run([NVCC, "-O2", *flags, "-o", path, SOURCE, "-lpthread", "-lcuda"], check=True)
+        subprocess.run([nvcc(), "-O2", *flags, "-o", path, SOURCE, "-lpthread", "-lcuda"], check=True)
     return path
 
 
-class App:
+class App(Asked):
+    start_s = 1.5  # injection and first arm included
+
     def __init__(self, *flags):
-        self.flags = flags
+        super().__init__([program(*flags)], end_s=30)
 
-    def __enter__(self):
-        self.process = subprocess.Popen([program(*self.flags)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def begin(self):
         self.tell("launch 1 1")
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind:  # the test's own failure is what counts
-            self.process.kill()
-            self.process.wait()
-            return
-        self.process.stdin.close()
-        assert self.process.wait(30) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        assert answer, f"the program ended at `{line}`"
-        return int(answer)
-
-    def measure(self, *flags, lines=(), seconds=4.0, start_s=START_S):
-        """Runs `measure` and, inside its window, these lines. -> (document, answers)"""
-        answers = []
-
-        def work():
-            if lines:
-                time.sleep(start_s)
-            answers.extend(self.tell(line) for line in lines)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        run = xp.run("measure", "--pid", str(self.process.pid), *flags, "--duration-ms", str(int(seconds * 1000)), "--max-cost", "0")
-        worker.join()
-        return run, answers
-
-
-def exact(start, end, policy="exact"):
-    return ["--from", start, "--to", end, "--match", policy]
 
 
 def ok(run):
@@ -91,7 +50,7 @@ def samples(document):
 def test_every_launch_has_its_kernel():
     with App() as app:
         for i in range(3):
-            run, _ = app.measure(*exact("cuda:runtime_api:cudaLaunchKernel:entry", "cuda:kernel_start:name~empty_kernel"), lines=["launch 8 1009"])
+            run, _ = app.measure(*pair("cuda:runtime_api:cudaLaunchKernel:entry", "cuda:kernel_start:name~empty_kernel"), lines=["launch 8 1009"])
             document = ok(run)
             assert samples(document)["matched"] == 8 * 1009, samples(document)
             assert samples(document)["unmatched_start"] == samples(document)["unmatched_end"] == samples(document)["ambiguous"] == 0
@@ -107,17 +66,17 @@ WAYS = ["runtime", "driver", "cooperative", "driver-cooperative", "extended", "d
 def every_way(*flags):
     """Every way of launching from 8 threads, each on its stream: `@launch` of the driver sees all of them, each with its kernel."""
     with App(*flags) as app:
-        run, _ = app.measure(*exact("cuda:driver_api:@launch:entry", "cuda:kernel_start:name~empty_kernel"), lines=[f"way {way} 8 211" for way in WAYS])
+        run, _ = app.measure(*pair("cuda:driver_api:@launch:entry", "cuda:kernel_start:name~empty_kernel"), lines=[f"way {way} 8 211" for way in WAYS])
         document = ok(run)
         cuda = document["collection"]["cuda"]
         assert samples(document)["matched"] == len(WAYS) * 8 * 211, (samples(document), cuda)
         assert samples(document)["unmatched_start"] == samples(document)["unmatched_end"] == samples(document)["ambiguous"] == 0, samples(document)
         assert cuda["activities_seen"] == cuda["api_launches_seen"] == len(WAYS) * 8 * 211, cuda
         assert cuda["launch_unknown"] == cuda["in_flight_at_stop"] == cuda["invalid_time_records"] == 0, cuda
-        run, _ = app.measure(*exact("cuda:runtime_api:@launch:entry", "cuda:runtime_api:@launch:exit"), lines=[f"way {way} 3 101" for way in WAYS])
+        run, _ = app.measure(*pair("cuda:runtime_api:@launch:entry", "cuda:runtime_api:@launch:exit"), lines=[f"way {way} 3 101" for way in WAYS])
         assert samples(ok(run))["matched"] == 3 * 3 * 101, samples(run.doc)
         for way, api in {"driver": "cuLaunchKernel", "driver-cooperative": "cuLaunchCooperativeKernel", "driver-extended": "cuLaunchKernelEx"}.items():
-            run, _ = app.measure(*exact(f"cuda:driver_api:{api}:entry", "cuda:kernel_start"), lines=[f"way {way} 2 53"], seconds=2.5)
+            run, _ = app.measure(*pair(f"cuda:driver_api:{api}:entry", "cuda:kernel_start"), lines=[f"way {way} 2 53"], seconds=2.5)
             assert samples(ok(run))["matched"] == 2 * 53, (api, samples(run.doc))
 
 
@@ -132,7 +91,7 @@ def test_every_way_to_launch_on_per_thread_streams():
 def test_graphs_with_copies_before_and_after_attach():
     with App() as app:
         for line in ["mixed 1000", "newmixed 1000"]:
-            run, _ = app.measure(*exact("cuda:driver_api:cuGraphLaunch:entry", "cuda:kernel_start:name~node_kernel"), lines=[line])
+            run, _ = app.measure(*pair("cuda:driver_api:cuGraphLaunch:entry", "cuda:kernel_start:name~node_kernel"), lines=[line])
             document = ok(run)
             cuda = document["collection"]["cuda"]
             assert samples(document)["matched"] == 24 * 1000, (line, samples(document), cuda)
@@ -151,8 +110,8 @@ def test_twenty_arms_with_idle_gaps():
         for i in range(20):
             if i == 10:
                 time.sleep(8)
-            run, _ = app.measure(*exact("cuda:driver_api:cuLaunchKernel:entry", "cuda:kernel_start"), lines=["launch 1 53"],
-                                 seconds=START_S + 0.6 if i == 0 else 1.0 + 0.05 * (i % 3), start_s=START_S if i == 0 else 0.6)
+            run, _ = app.measure(*pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:kernel_start"), lines=["launch 1 53"],
+                                 seconds=App.start_s + 0.6 if i == 0 else 1.0 + 0.05 * (i % 3), start_s=App.start_s if i == 0 else 0.6)
             document = ok(run)
             assert samples(document)["matched"] == 53 and samples(document)["unmatched_start"] == samples(document)["unmatched_end"] == 0, (i, samples(document))
             cuda = document["collection"]["cuda"]
@@ -162,7 +121,7 @@ def test_twenty_arms_with_idle_gaps():
 
 def test_durations_equal_cuda_events():
     with App() as app:
-        run, answers = app.measure(*exact("cuda:kernel_start:name~spin_kernel", "cuda:kernel_end:name~spin_kernel"), lines=["spin 101 2000000"])
+        run, answers = app.measure(*pair("cuda:kernel_start:name~spin_kernel", "cuda:kernel_end:name~spin_kernel"), lines=["spin 101 2000000"])
         latency = ok(run)["measurement"]["latency_ns"]
         by_events = answers[0] / 101
         assert samples(run.doc)["matched"] == 101
@@ -172,7 +131,7 @@ def test_durations_equal_cuda_events():
 
 def test_graphs():
     with App() as app:
-        run, _ = app.measure(*exact("cuda:driver_api:cuGraphLaunch:entry", "cuda:kernel_start:name~node_kernel"), lines=["new 31 53", "old 17"])
+        run, _ = app.measure(*pair("cuda:driver_api:cuGraphLaunch:entry", "cuda:kernel_start:name~node_kernel"), lines=["new 31 53", "old 17"])
         document = ok(run)
         assert samples(document)["matched"] == 31 * 53 + 5 * 17, samples(document)
         assert document["correlation"]["one_to_many"] == 53 + 17
@@ -180,7 +139,7 @@ def test_graphs():
 
 
 def groups_of(app, what, lines):
-    run, _ = app.measure(*exact(f"cuda:{what}_start", f"cuda:{what}_end"), "--aggregate", lines=lines)
+    run, _ = app.measure(*pair(f"cuda:{what}_start", f"cuda:{what}_end"), "--aggregate", lines=lines)
     return ok(run)["inventory"]["groups"]
 
 
@@ -201,7 +160,7 @@ def test_twenty_captures_under_load():
     with App() as app:
         app.tell("loop 8 5")
         for i in range(int(os.environ.get("XP_GPU_CAPTURES", "20"))):
-            run, _ = app.measure(*exact("cuda:driver_api:cuLaunchKernel:entry", "cuda:kernel_start"), "--max-events", "20000000", seconds=0.1)
+            run, _ = app.measure(*pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:kernel_start"), "--max-events", "20000000", seconds=0.1)
             document = ok(run)
             cuda = document["collection"]["cuda"]
             assert cuda["invalid_time_records"] == 0 and document["measurement"]["samples"]["ambiguous"] == 0, cuda
@@ -218,9 +177,9 @@ def test_what_it_costs():
         bare = app.tell("rate 2")
         rows = {"bare": bare}
         for name, flags in {
-            "api": exact("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit"),
-            "kernel": exact("cuda:kernel_start:name~^nothing$", "cuda:kernel_end:name~^nothing$"),
-            "aggregate": [*exact("cuda:kernel_start", "cuda:kernel_end"), "--aggregate"],
+            "api": pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit"),
+            "kernel": pair("cuda:kernel_start:name~^nothing$", "cuda:kernel_end:name~^nothing$"),
+            "aggregate": [*pair("cuda:kernel_start", "cuda:kernel_end"), "--aggregate"],
         }.items():
             big = [] if "--aggregate" in flags else ["--max-events", "20000000"]
             _, answers = app.measure(*flags, *big, lines=["rate 2"], seconds=4.5)
@@ -235,15 +194,15 @@ def test_what_it_costs():
 
 def test_a_killed_tool_leaves_an_idle_agent():
     with App() as app:
-        app.measure(*exact("cuda:kernel_start", "cuda:kernel_end"), lines=["launch 1 3"], seconds=2.5)
+        app.measure(*pair("cuda:kernel_start", "cuda:kernel_end"), lines=["launch 1 3"], seconds=2.5)
         app.tell("loop 4 50")
-        tool = subprocess.Popen([xp.XPROBE, "measure", "--pid", str(app.process.pid), *exact("cuda:kernel_start", "cuda:kernel_end"),
+        tool = subprocess.Popen([xp.XPROBE, "measure", "--pid", str(app.pid), *pair("cuda:kernel_start", "cuda:kernel_end"),
                                  "--duration-ms", "20000", "--max-events", "20000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)
         tool.kill()
         tool.wait()
         time.sleep(3.5)
-        run, _ = app.measure(*exact("cuda:kernel_start", "cuda:kernel_end"), "--max-events", "20000000", seconds=0.3)
+        run, _ = app.measure(*pair("cuda:kernel_start", "cuda:kernel_end"), "--max-events", "20000000", seconds=0.3)
         assert samples(ok(run))["matched"] > 0
         app.tell("end")
 

@@ -7,10 +7,8 @@ Needs an NVIDIA GPU and nvcc, and libcupti files of those versions: XP_CUPTI_LIB
 `packaging/cupti_old.sh FOLDER` fetches them. XP_GPU_STOPS: how many with GPU activity each (full: 300); XP_GPU_CALL_STOPS: with calls alone,
 more threads than CPUs (full: 2000). All versions and loads run side by side.
 """
-import glob
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,8 +18,9 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
 from agent_wire import API_ENTRY, EXACT, KERNEL_START, MATCH_ANY, MATCH_LAUNCH, Agent
+from asked import Asked, pair
+from real_cuda import nvcc
 
-NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 SOURCE = pathlib.Path(__file__).with_name("stops.cu")
 FOLDER = tempfile.TemporaryDirectory()
 STOPS = int(os.environ.get("XP_GPU_STOPS", "5"))
@@ -34,11 +33,8 @@ NODES = 32
 
 
 def libraries():
+    nvcc()
     paths = [path for path in os.environ.get("XP_CUPTI_LIBS", "").split(":") if path]
-    if not glob.glob("/dev/nvidia[0-9]*"):
-        raise xp.Skip("no NVIDIA GPU here")
-    if not os.path.exists(NVCC):
-        raise xp.Skip("no nvcc here")
     if not paths:
         raise xp.Skip("no older libcupti; see XP_CUPTI_LIBS")
     return paths
@@ -47,7 +43,7 @@ def libraries():
 def program():
     path = os.path.join(FOLDER.name, "stops")
     if not os.path.exists(path):
-        subprocess.run([NVCC, "-O2", "-o", path, SOURCE, "-lpthread", "-ldl", "-lcuda", "-L/usr/local/cuda/lib64/stubs"], check=True)
+        subprocess.run([nvcc(), "-O2", "-o", path, SOURCE, "-lpthread", "-ldl", "-lcuda", "-L/usr/local/cuda/lib64/stubs"], check=True)
     return path
 
 
@@ -58,12 +54,7 @@ class Worker(threading.Thread):
         super().__init__()
         self.library, self.load, self.error, self.stops, self.left, self.held = library, load, None, 0, 0, []
         self.launches = self.records = self.unknown = self.stray = self.timeless = self.version = 0
-        self.process = subprocess.Popen([program(), library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+        self.app = Asked([program(), library], end_s=30)
 
     def check(self, counters):
         kernels = counters["api_launches"] + NODES * counters["graph_launches"]
@@ -96,27 +87,28 @@ class Worker(threading.Thread):
             assert counters["gate_ns"] == 0 and counters["left_on"] == 0, counters
             self.launches += counters["callbacks"]
 
+    def stop_under_load(self, app):
+        assert app.tell("single" if self.load == "calls" else self.load) == 0
+        first = xp.run("measure", "--pid", app.pid, *pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit"), "--samples", "3",
+                       "--max-cost", "0", exit=0)
+        agent = Agent(app.pid)
+        self.version = first.doc["collection"]["cuda"]["cupti_version"]
+        assert self.version < FIRST_SAFE, self.version
+        if self.load == "calls":
+            app.tell("eight")
+            self.stop_calls_often(agent)
+        elif self.version >= FIRST_REFUSED:
+            assert agent.arm([(KERNEL_START, MATCH_ANY)]) == UNSUPPORTED
+        else:
+            self.stop_often(agent)
+        assert app.tell("end") > 0
+
     def run(self):
         try:
-            assert self.tell("single" if self.load == "calls" else self.load) == 0
-            first = xp.run("measure", "--pid", self.process.pid, "--from", "cuda:driver_api:cuLaunchKernel:entry", "--to",
-                           "cuda:driver_api:cuLaunchKernel:exit", "--match", "exact", "--samples", "3", "--max-cost", "0", exit=0)
-            agent = Agent(self.process.pid)
-            self.version = first.doc["collection"]["cuda"]["cupti_version"]
-            assert self.version < FIRST_SAFE, self.version
-            if self.load == "calls":
-                self.tell("eight")
-                self.stop_calls_often(agent)
-            elif self.version >= FIRST_REFUSED:
-                assert agent.arm([(KERNEL_START, MATCH_ANY)]) == UNSUPPORTED
-            else:
-                self.stop_often(agent)
-            assert self.tell("end") > 0
-            self.process.stdin.close()
-            assert self.process.wait(30) == 0, f"the program ended with {self.process.returncode}"
+            with self.app as app:
+                self.stop_under_load(app)
         except BaseException as problem:  # told by the main thread
             self.error = problem
-            self.process.kill()
 
     def report(self):
         held = sorted(self.held) or [0]

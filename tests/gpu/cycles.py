@@ -13,8 +13,9 @@ import statistics
 import struct
 import time
 
-import agent
+import agent  # brings tests/lib, too
 import xp
+from asked import pair
 
 ARM, STOP, AGGREGATE, KERNEL_START = 1, 2, 2, 3
 WORD, LEASE, REQUEST = 128, 256, 384
@@ -81,8 +82,8 @@ def rss_kib(pid):
 def test_cycles_under_load():
     with agent.App() as app:
         # The tool brings the agent.
-        app.measure(*agent.exact("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit"), lines=["launch 1 3"], seconds=2)
-        link = Link(app.process.pid)
+        app.measure(*pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit"), lines=["launch 1 3"], seconds=2)
+        link = Link(app.pid)
         app.tell("loop 8 5")
         app.tell("replays 50")
         series, residuals, arms, stops, launches = [], [], [], [], 0
@@ -102,7 +103,7 @@ def test_cycles_under_load():
                 assert counters[name] == 0, (i, name, counters)
             assert counters["activities_seen"] >= counters["api_launches"], (i, counters)
             if i % max(1, CYCLES // 10) == 0 or i == CYCLES - 1:
-                series.append(rss_kib(app.process.pid))
+                series.append(rss_kib(app.pid))
         looped = app.tell("end")
         print(f"{CYCLES} cycles in {time.monotonic() - begin:.1f} s, launches inside {launches}, of the loop {looped}")
         print("arm ms: first", round(arms[0], 2), "median", round(statistics.median(arms[1:]), 2), "max", round(max(arms[1:]), 2))

@@ -4,7 +4,6 @@
 
 Needs an NVIDIA GPU, nvidia-smi, and a Python that can import torch with CUDA (XP_TORCH_PYTHON, else python3); skipped with the reason elsewhere.
 """
-import glob
 import json
 import os
 import pathlib
@@ -12,13 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked
+from real_cuda import need_gpu, torch_command
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
 WORKER = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_worker.py"
 MIB = 1 << 20
 
@@ -39,42 +38,14 @@ def counters_us():
     return {name.strip(): int(value) for name, value in re.findall(r"^\s+([A-Za-z ]+?)\s*:\s*(\d+) us$", text, re.MULTILINE)}
 
 
-class Torch:
-    """The worker of torch_process.py; `busy` keeps its GPU at work."""
+class Torch(Asked):
+    """The worker of torch_process.py."""
 
     def __init__(self, prefix=()):
-        self.prefix = prefix
-
-    def __enter__(self):
-        if not glob.glob("/dev/nvidia[0-9]*"):
-            raise xp.Skip("no NVIDIA GPU here")
+        need_gpu()
         if not shutil.which("nvidia-smi"):
             raise xp.Skip("no nvidia-smi here")
-        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
-            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-        self.process = subprocess.Popen([*self.prefix, PYTHON, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "0\n"
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def busy(self):
-        done = threading.Event()
-
-        def work():
-            while not done.is_set():
-                self.tell("matmul 2000")
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        return lambda: (done.set(), worker.join())
+        super().__init__(torch_command(WORKER), prefix, greets=True)
 
 
 def discover(pid):
@@ -85,7 +56,7 @@ def discover(pid):
 
 def test_discover_and_nvidia_smi_agree():
     with Torch() as torch:
-        pid = torch.process.pid
+        pid = torch.pid
         for root in (os.getpid(), pid):
             one, = discover(root)["candidates"]
             assert one["target"]["pid"] == pid and one["parent_pid"] == os.getpid(), one
@@ -104,24 +75,19 @@ def test_discover_in_a_pid_namespace():
     xp.need_root()
     unshare = xp.need_command("unshare")
     with Torch((unshare, "--pid", "--mount-proc", "--fork", "--kill-child")) as torch:
-        inner = int(pathlib.Path(f"/proc/{torch.process.pid}/task/{torch.process.pid}/children").read_text().split()[0])
-        print("nvidia-smi:", smi("--query-compute-apps=pid", "--format=csv,noheader").split(), "inner process here:", inner)
+        print("nvidia-smi:", smi("--query-compute-apps=pid", "--format=csv,noheader").split(), "inner process here:", torch.pid)
         doc = discover(torch.process.pid)
-        assert [(one["target"]["pid"], one["nested_pid"]) for one in doc["candidates"]] == [(inner, 1)] and doc["warnings"] == [], doc
+        assert [(one["target"]["pid"], one["nested_pid"]) for one in doc["candidates"]] == [(torch.pid, 1)] and doc["warnings"] == [], doc
 
 
 def test_gpu_source_and_nvidia_smi_agree():
-    with Torch() as torch:
-        stop = torch.busy()
-        try:
-            time.sleep(1.5)
-            before_us, before_s = counters_us(), time.monotonic()
-            run = xp.run("measure", "--pid", torch.process.pid, "--triage", "--duration-ms", 2000, "--max-cost", 0, exit=0)
-            after_us, after_s = counters_us(), time.monotonic()
-            fixed = query("uuid", "name", "memory.total", "power.limit", "clocks.max.sm", "pcie.link.width.max", "pcie.link.width.current", "pcie.link.gen.current")
-            moving = query("utilization.gpu", "power.draw", "clocks.sm", "temperature.gpu", "memory.used", "ecc.errors.uncorrected.volatile.total")
-        finally:
-            stop()
+    with Torch() as torch, torch.busy("matmul 2000"):
+        time.sleep(1.5)
+        before_us, before_s = counters_us(), time.monotonic()
+        run = xp.run("measure", "--pid", torch.pid, "--triage", "--duration-ms", 2000, "--max-cost", 0, exit=0)
+        after_us, after_s = counters_us(), time.monotonic()
+        fixed = query("uuid", "name", "memory.total", "power.limit", "clocks.max.sm", "pcie.link.width.max", "pcie.link.width.current", "pcie.link.gen.current")
+        moving = query("utilization.gpu", "power.draw", "clocks.sm", "temperature.gpu", "memory.used", "ecc.errors.uncorrected.volatile.total")
     source = next(one for one in run.doc["sources"] if one["name"] == "gpu")
     assert source["status"] == "available", source
     device, = run.doc["summary"]["gpu"]["devices"]
@@ -151,8 +117,7 @@ def test_gpu_source_and_nvidia_smi_agree():
 
 
 def test_commands_that_findings_propose_run():
-    if not glob.glob("/dev/nvidia[0-9]*"):
-        raise xp.Skip("no NVIDIA GPU here")
+    need_gpu()
     uuid = query("uuid")["uuid"]
     for part in ("POWER", "TEMPERATURE", "PERFORMANCE", "MEMORY", "ECC,ROW_REMAPPER"):
         assert "GPU" in smi("-i", uuid, "-q", "-d", part)

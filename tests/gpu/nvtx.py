@@ -6,7 +6,6 @@ Needs an NVIDIA GPU, a Python with torch (XP_TORCH_PYTHON, else python3), gcc an
 XP_NVTX_TOGGLES is how often a copy is hooked and unhooked under load (a million).
 """
 import contextlib
-import ctypes
 import glob
 import mmap
 import os
@@ -16,19 +15,18 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked
+from real_cuda import torch_command
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "tests/targets"
 HEADERS = [ROOT / ".cache/nvtx/13", ROOT / ".cache/nvtx/12", pathlib.Path("/usr/local/cuda/include")]
 FOLDER = tempfile.TemporaryDirectory()
 STEP = ("cuda:nvtx_range_start:name~^step$", "cuda:nvtx_range_end:name~^step$")
-START_S = 2.0
 TOGGLES = os.environ.get("XP_NVTX_TOGGLES", "1000000")
 
 
@@ -46,62 +44,25 @@ def c_program():
     return [compiled("app", f"-I{include}", TARGET / "nvtx/app.c")]
 
 
-def torch_program():
-    if not glob.glob("/dev/nvidia[0-9]*"):
-        raise xp.Skip("no NVIDIA GPU here")
-    if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
-        raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-    return [PYTHON, TARGET / "torch_nvtx.py"]
-
-
 def toggle_library():
     return compiled("toggle.so", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}", f"-I{ROOT}/src", TARGET / "nvtx/toggle.c",
                     *glob.glob(str(ROOT / "agent/*.c")), ROOT / "src/event/api_name.c")
 
 
-class App:
-    def __init__(self, command, greets, **preset):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **preset})
-        if greets:
-            assert self.process.stdout.readline() == "0\n"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def measure(self, start, end, *more, lines=(), seconds=4.0, match="exact"):
-        answers = []
-
-        def work():
-            time.sleep(START_S)
-            answers.extend(self.tell(line) for line in lines)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        run = xp.run("measure", "--pid", str(self.process.pid), "--from", start, "--to", end, "--match", match, "--duration-ms",
-                     str(int(seconds * 1000)), "--max-cost", "0", *more)
-        worker.join()
-        return run, answers
+class App(Asked):
+    start_s = 2.0
 
     def ranges(self, lines, *more, **options):
-        run, answers = self.measure(*STEP, *more, lines=lines, **options)
+        run, answers = self.between(*STEP, *more, lines=lines, **options)
         assert run.exit == 0, run
         return run.doc, answers
 
     def rss_kib(self):
-        return next(int(line.split()[1]) for line in open(f"/proc/{self.process.pid}/status") if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) for line in open(f"/proc/{self.pid}/status") if line.startswith("VmRSS"))
 
 
 def torch_app(**preset):
-    return App(torch_program(), True, **preset)
+    return App(torch_command(TARGET / "torch_nvtx.py"), greets=True, environment=preset)
 
 
 def offsets():
@@ -116,7 +77,7 @@ class Memory:
     """What the agent's memory file says of copies and sites."""
 
     def __init__(self, app):
-        folder = f"/proc/{app.process.pid}/fd"
+        folder = f"/proc/{app.pid}/fd"
         path = next(f"{folder}/{fd}" for fd in os.listdir(folder) if os.readlink(f"{folder}/{fd}").startswith("/memfd:xprobe-agent"))
         with open(path, "rb") as file, contextlib.closing(mmap.mmap(file.fileno(), 1 << 20, prot=mmap.PROT_READ)) as memory:
             counters, sites = offsets()
@@ -128,7 +89,7 @@ class Memory:
 
 
 def bytes_at(app, sites):
-    with open(f"/proc/{app.process.pid}/mem", "rb", buffering=0) as memory:
+    with open(f"/proc/{app.pid}/mem", "rb", buffering=0) as memory:
         return [os.pread(memory.fileno(), 1168, site) for site in sites]
 
 
@@ -175,7 +136,7 @@ def test_slots_are_as_before():
         sites = Memory(app).sites
         slots = bytes_at(app, sites)
         for _ in range(int(os.environ.get("XP_GPU_CAPTURES", "20"))):
-            xp.run("measure", "--pid", str(app.process.pid), "--from", STEP[0], "--to", STEP[1], "--duration-ms", "50", "--match", "exact")
+            xp.run("measure", "--pid", str(app.pid), "--from", STEP[0], "--to", STEP[1], "--duration-ms", "50", "--match", "exact")
         assert bytes_at(app, sites) == slots
 
 
@@ -191,7 +152,7 @@ def test_latencies():
 def test_a_range_and_its_kernel():
     with torch_app() as app:
         app.tell("kernel 3")
-        run, _ = app.measure(STEP[0], "cuda:kernel_start:name~elementwise", lines=["kernel 101"], match="first_after")
+        run, _ = app.between(STEP[0], "cuda:kernel_start:name~elementwise", lines=["kernel 101"], match="first_after")
         assert run.exit == 0, run
         assert run.doc["measurement"]["samples"]["matched"] == 101, run.doc["measurement"]
         print("range start to kernel start", run.doc["measurement"]["latency_ns"], run.doc["clock"])
@@ -205,7 +166,7 @@ def test_what_it_costs():
         bare, hooked = [app.tell("pairs 60 5000")], {name: [] for name in wants}
         for _ in range(4):
             for name, selectors in wants.items():
-                run, answers = app.measure(*selectors, "--max-events", "2000000", lines=["pairs 60 5000"], seconds=3.5)
+                run, answers = app.between(*selectors, "--max-events", "2000000", lines=["pairs 60 5000"], seconds=3.5)
                 assert name != "recorded" or run.doc["measurement"]["samples"]["matched"] == 300000, run
                 bare.append(app.tell("pairs 60 5000"))
                 hooked[name].append((answers[0], 2 * answers[0] / (bare[-2] + bare[-1])))
@@ -228,7 +189,7 @@ def test_on_and_off_under_load():
         pushed = app.tell("end")
         print(f"hooked and unhooked {TOGGLES} times in {took:.1f} s, {seen} records, {pushed} pairs pushed")
         assert seen > 0 and pushed > 0
-    with App(c_program(), False) as app:
+    with App(c_program()) as app:
         app.tell("push app 1 step")
         before = app.tell("hash app")
         app.tell("loop 4 step")
@@ -239,7 +200,7 @@ def test_on_and_off_under_load():
 
 
 def test_a_c_program():
-    with App(c_program(), False) as app:
+    with App(c_program()) as app:
         app.tell("push app 3 step")
         document, _ = app.ranges(["push app 1009 step", "threads 8 1009 step", "process 997 step"])
         matched(document, 9 * 1009 + 997)

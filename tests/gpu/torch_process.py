@@ -4,60 +4,29 @@
 
 Needs an NVIDIA GPU and a Python that can import torch with CUDA (XP_TORCH_PYTHON, else python3); skipped with the reason elsewhere.
 """
-import glob
 import os
 import pathlib
-import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked, pair
+from real_cuda import torch_command
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
 WORKER = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_worker.py"
-START_S = 1.5
 
 
-class Torch:
-    program = WORKER
+class Torch(Asked):
+    script, start_s = WORKER, 1.5
 
-    def __enter__(self):
-        if not glob.glob("/dev/nvidia[0-9]*"):
-            raise xp.Skip("no NVIDIA GPU here")
-        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
-            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-        self.process = subprocess.Popen([PYTHON, self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "0\n"
-        return self
+    def __init__(self):
+        super().__init__(torch_command(self.script), greets=True)
 
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def measure(self, *flags, lines=(), seconds=4.0):
-        answers = []
-
-        def work():
-            time.sleep(START_S)
-            answers.extend(self.tell(line) for line in lines)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        run = xp.run("measure", "--pid", str(self.process.pid), *flags, "--duration-ms", str(int(seconds * 1000)), "--max-cost", "0")
-        worker.join()
-        assert run.exit == 0, run
+    def measure(self, *flags, **options):
+        """-> (document, answers)"""
+        run, answers = super().measure(*flags, exit=0, **options)
         return run.doc, answers
-
-
-def pair(start, end):
-    return ["--from", start, "--to", end, "--match", "exact"]
 
 
 def test_kernels_equal_torch_events():
@@ -103,25 +72,14 @@ def memory_kib(pid):
 def test_many_arms_leave_the_memory_flat():
     arms = int(os.environ.get("XP_GPU_ARMS", "50"))
     with Torch() as torch:
-        stop = threading.Event()
-
-        def busy():
-            while not stop.is_set():
-                torch.tell("matmul 20")
-                torch.tell("graph 3")
-
-        worker = threading.Thread(target=busy)
-        worker.start()
         sizes, stalls = [], []
-        for i in range(arms):
-            run = xp.run("measure", "--pid", str(torch.process.pid), *pair("cuda:kernel_start", "cuda:kernel_end"), "--samples", "53", "--max-cost", "0")
-            assert run.exit == 0, run
-            assert run.doc["measurement"]["samples"]["dropped"] == 0 and run.doc["collection"]["cuda"]["invalid_time_records"] == 0, run.doc["collection"]
-            assert not [i for i in run.doc["quality"]["issues"] if i["code"] == "correlation_unreliable"], run.doc["quality"]
-            sizes.append(memory_kib(torch.process.pid))
-            stalls.append(run.doc["cost"]["attach_ms"])
-        stop.set()
-        worker.join()
+        with torch.busy("matmul 20", "graph 3"):
+            for _ in range(arms):
+                run = xp.run("measure", "--pid", torch.pid, *pair("cuda:kernel_start", "cuda:kernel_end"), "--samples", "53", "--max-cost", "0", exit=0)
+                assert run.doc["measurement"]["samples"]["dropped"] == 0 and run.doc["collection"]["cuda"]["invalid_time_records"] == 0, run.doc["collection"]
+                assert not [i for i in run.doc["quality"]["issues"] if i["code"] == "correlation_unreliable"], run.doc["quality"]
+                sizes.append(memory_kib(torch.pid))
+                stalls.append(run.doc["cost"]["attach_ms"])
         print("arms", arms, "RSS KiB first, 10th, last:", sizes[0], sizes[min(9, arms - 1)], sizes[-1], "attach_ms first, median later:", stalls[0],
               sorted(stalls[1:])[len(stalls) // 2])
         assert sizes[-1] <= 1.02 * sizes[min(9, arms - 1)], sizes
@@ -137,7 +95,7 @@ def decode_windows(torch, length):
     kernels, replays, host, gpu, means, refused = 0, 0, [], [], [], []
     end = time.monotonic() + length
     while time.monotonic() < end:
-        run = xp.run("measure", "--pid", str(torch.process.pid), *pair("cuda:kernel_start", "cuda:kernel_end"), "--aggregate", "--duration-ms", "3000",
+        run = xp.run("measure", "--pid", torch.pid, *pair("cuda:kernel_start", "cuda:kernel_end"), "--aggregate", "--duration-ms", "3000",
                      "--max-cost", "0")
         if run.exit:
             refused.append(run.doc["error"])
@@ -148,8 +106,8 @@ def decode_windows(torch, length):
         # Replays at the edges of the window have some of their kernels outside.
         assert abs(short["count"] - 61 * cuda["graph_launches_seen"]) <= 61 * 16, (short, cuda)
         kernels, replays = kernels + short["count"], replays + cuda["graph_launches_seen"]
-        host.append(memory_kib(torch.process.pid))
-        gpu.append(gpu_memory_mib(torch.process.pid))
+        host.append(memory_kib(torch.pid))
+        gpu.append(gpu_memory_mib(torch.pid))
         means.append(short["duration_ns"]["mean"])
     return kernels, replays, host, gpu, means, refused
 

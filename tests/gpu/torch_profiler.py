@@ -4,43 +4,25 @@
 
 Needs an NVIDIA GPU and a Python that can import torch with CUDA (XP_TORCH_PYTHON, else python3); skipped with the reason elsewhere.
 """
-import glob
-import os
 import pathlib
 import subprocess
 import sys
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked, pair
+from real_cuda import torch_command
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
 WORKER = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_profiled.py"
-START_S = 1.5
 PROFILED = 53
-KERNELS = ["--from", "cuda:kernel_start", "--to", "cuda:kernel_end", "--match", "exact"]
+KERNELS = pair("cuda:kernel_start", "cuda:kernel_end")
 
 
-class Torch:
-    def __enter__(self):
-        if not glob.glob("/dev/nvidia[0-9]*"):
-            raise xp.Skip("no NVIDIA GPU here")
-        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
-            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
-        self.process = subprocess.Popen([PYTHON, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self.process.stdout.readline() == "0\n"
-        return self
+class Torch(Asked):
+    start_s, window_s = 1.5, 3.0
 
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        answers = [int(word) for word in self.process.stdout.readline().split()]
-        return answers[0] if len(answers) == 1 else answers
+    def __init__(self):
+        super().__init__(torch_command(WORKER), greets=True, stderr=subprocess.DEVNULL)
 
     def profile(self):
         """Kernels on the GPU that one profile of 53 has."""
@@ -48,18 +30,8 @@ class Torch:
         self.tell(f"launch {PROFILED}")
         return self.tell("stop")
 
-    def measure(self, *flags, lines=("launch 101",), seconds=3.0):
-        answers = []
-
-        def work():
-            time.sleep(START_S)
-            answers.extend(self.tell(line) for line in lines)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        run = xp.run("measure", "--pid", str(self.process.pid), *KERNELS, *flags, "--duration-ms", str(int(seconds * 1000)), "--max-cost", "0")
-        worker.join()
-        return run, answers
+    def measure(self, *flags, lines=("launch 101",), **options):
+        return super().measure(*KERNELS, *flags, lines=lines, **options)
 
     def measured(self, *flags):
         run, _ = self.measure(*flags)
@@ -67,13 +39,13 @@ class Torch:
         return run
 
     def busy(self):
-        details = xp.fails("CUPTI_BUSY", "measure", "--pid", str(self.process.pid), *KERNELS, "--duration-ms", "300")
+        details = xp.fails("CUPTI_BUSY", "measure", "--pid", str(self.pid), *KERNELS, "--duration-ms", "300")
         print("holder", details.get("holder"))
 
 
 def test_we_first_and_the_profiler_after():
     with Torch() as torch:
-        validation = xp.ok("validate", "--pid", str(torch.process.pid), *KERNELS)
+        validation = xp.ok("validate", "--pid", str(torch.pid), *KERNELS)
         assert "TORCH_PROFILER_PRESENT" in [warning["code"] for warning in validation["warnings"]], validation
         assert b"torch.profiler" in torch.measured().err
         assert torch.profile() == torch.profile() == PROFILED

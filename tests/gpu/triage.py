@@ -6,7 +6,6 @@ Needs an NVIDIA GPU and a Python that can import torch with CUDA (XP_TORCH_PYTHO
 programs load at the same time and run one after the other. XP_GPU_OUT: a folder that keeps the documents.
 """
 import array
-import glob
 import os
 import pathlib
 import shutil
@@ -17,8 +16,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from real_cuda import torch_command
 
-PYTHON = os.environ.get("XP_TORCH_PYTHON", "python3")
 CASES = pathlib.Path(__file__).resolve().parents[1] / "targets/torch_cases.py"
 WINDOW_MS = 2000
 FOLDER = tempfile.TemporaryDirectory()
@@ -31,7 +30,7 @@ programs = {}
 class Program:
     def __init__(self, case):
         self.case, self.steps = case, os.path.join(FOLDER.name, f"{case}-{len(programs)}.steps")
-        self.process = subprocess.Popen([PYTHON, CASES, case, self.steps, LIBRARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(torch_command(CASES, case, self.steps, LIBRARY), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid, self.loaded = self.process.pid, False
 
     def tell(self, line):
@@ -62,10 +61,7 @@ class Program:
 
 def program(case):
     if not programs:
-        if not glob.glob("/dev/nvidia[0-9]*"):
-            raise xp.Skip("no NVIDIA GPU here")
-        if subprocess.run([PYTHON, "-c", "import torch; assert torch.cuda.is_available()"], stderr=subprocess.DEVNULL).returncode:
-            raise xp.Skip(f"{PYTHON} has no torch with CUDA")
+        torch_command(CASES)  # or skipped, before anything is built
         if not shutil.which("gcc"):
             raise xp.Skip("no gcc here")
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-o", LIBRARY, "-"], input=b"void request_begin(void) { __asm__ volatile(\"\"); }\n", check=True)

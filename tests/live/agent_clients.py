@@ -9,7 +9,8 @@ import shutil
 import time
 
 import xp
-from fake_cuda import FAKE, KERNELS, LAUNCHES, App, issues, pair, warnings
+from asked import pair
+from fake_cuda import FAKE, KERNELS, LAUNCHES, App, issues, warnings
 
 PROFILED = 53
 CALLS = pair("cuda:driver_api:cuLaunchKernel:entry", "cuda:driver_api:cuLaunchKernel:exit")

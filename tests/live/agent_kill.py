@@ -12,49 +12,34 @@ import subprocess
 import time
 
 import xp
+from fake_cuda import LAUNCHES, App
 
-FAKE = xp.BUILD / "tests" / "fake"
 IDLE_S = 2.5
 
 
-class App:
-    def __enter__(self):
-        self.process = subprocess.Popen([FAKE / "app13"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.tell(f"cupti {FAKE}/13/libcupti.so.13") == 0
-        return self
+def agent_call(app):
+    """What the agent's thread waits in; None: there is no agent yet."""
+    for comm in glob.glob(f"/proc/{app.pid}/task/*/comm"):
+        path = pathlib.Path(comm)
+        if path.read_text().strip() == "xprobe-agent":
+            return (path.parent / "syscall").read_text().split()
+    return None
 
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(10) == 0, "the program was harmed"
 
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def agent_call(self):
-        """What the agent's thread waits in; None: there is no agent yet."""
-        for comm in glob.glob(f"/proc/{self.process.pid}/task/*/comm"):
-            path = pathlib.Path(comm)
-            if path.read_text().strip() == "xprobe-agent":
-                return (path.parent / "syscall").read_text().split()
-        return None
-
-    def idle(self):
-        """futex(word, FUTEX_WAIT, answered, no timeout), which is what idle means; 202 is futex."""
-        call = self.agent_call()
-        return call is None or (call[0] == "202" and call[4] == "0x0")
+def idle(app):
+    """futex(word, FUTEX_WAIT, answered, no timeout), which is what idle means; 202 is futex."""
+    call = agent_call(app)
+    return call is None or (call[0] == "202" and call[4] == "0x0")
 
 
 def flags(app, *more):
-    return ["measure", "--pid", str(app.process.pid), "--from", "cuda:driver_api:cuLaunchKernel:entry", "--to", "cuda:kernel_start", "--match", "exact",
-            "--max-events", "5000000", "--max-cost", "0", *more]
+    return ["measure", "--pid", str(app.pid), *LAUNCHES, "--max-events", "5000000", "--max-cost", "0", *more]
 
 
 def wait_idle(app):
     deadline = time.monotonic() + IDLE_S
-    while not app.idle():
-        assert time.monotonic() < deadline, f"after {IDLE_S} s the agent is in {app.agent_call()}"
+    while not idle(app):
+        assert time.monotonic() < deadline, f"after {IDLE_S} s the agent is in {agent_call(app)}"
         time.sleep(0.02)
 
 
@@ -63,7 +48,7 @@ def test_killed_at_any_moment():
     seed = int(os.environ.get("XP_SEED", random.randrange(1 << 30)))
     moments = random.Random(seed)
     print("seed", seed)
-    with App() as app:
+    with App(end_s=10) as app:
         app.tell("loop 4 300")
         for _ in range(6):
             tool = subprocess.Popen([xp.XPROBE, *flags(app, "--duration-ms", "20000")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -83,7 +68,7 @@ def test_killed_at_any_moment():
 
 def test_another_session_is_named():
     xp.need_root()
-    with App() as app:
+    with App(end_s=10) as app:
         app.tell("loop 1 300")
         first = xp.start(*flags(app, "--duration-ms", "2500"))
         time.sleep(1)

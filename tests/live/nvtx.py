@@ -11,51 +11,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import xp
+from asked import Asked
 
 NVTX = xp.TARGETS / "nvtx"
-START_S = 1.0  # from the command's start until its window is surely open, injection included
 STEP = ("cuda:nvtx_range_start:name~^step$", "cuda:nvtx_range_end:name~^step$")
 
 
-class App:
+class App(Asked):
+    window_s = 2.0
+
     def __init__(self, **preset):
         if not (NVTX / "app").exists():
             raise xp.Skip("built without NVTX headers (make setup fetches them)")
-        self.process = subprocess.Popen([NVTX / "app"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **preset})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        assert self.process.wait(30) == 0, "the program was harmed"
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def run(self, *command, lines=()):
-        answers = []
-
-        def work():
-            time.sleep(START_S if lines else 0)
-            answers.extend(self.tell(line) for line in lines)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        run = xp.run(*command)
-        worker.join()
-        return run, answers
-
-    def measure(self, start, end, *more, lines=(), match="exact", ms="2000"):
-        return self.run("measure", "--pid", str(self.process.pid), "--from", start, "--to", end, "--match", match, "--duration-ms", ms,
-                        "--max-cost", "0", *more, lines=lines)
+        super().__init__([NVTX / "app"], environment=preset, end_s=30)
 
 
 def ok(run):
@@ -72,7 +43,7 @@ def test_ranges_hooked_late():
         app.tell("push app 3 step")
         before = app.tell("hash app")
         for lines, matched in ((["push app 1009 step", "push app 5 other", "threads 4 211 step"], 1009 + 844), (["push app 31 step"], 31)):
-            document = ok(app.measure(*STEP, lines=lines)[0])
+            document = ok(app.between(*STEP, lines=lines)[0])
             samples = document["measurement"]["samples"]
             assert samples["matched"] == matched and samples["unmatched_start"] == samples["unmatched_end"] == 0, samples
             assert document["correlation"]["method"] == "exact_nvtx_range_id"
@@ -85,7 +56,7 @@ def test_ranges_hooked_late():
 def test_latencies_are_the_programs_own():
     with App() as app:
         app.tell("push app 3 step")
-        run, answers = app.measure(*STEP, lines=["timed 211 step"])
+        run, answers = app.between(*STEP, lines=["timed 211 step"])
         document = ok(run)
         assert document["measurement"]["samples"]["matched"] == 211
         median = document["measurement"]["latency_ns"]["p50"]
@@ -96,17 +67,17 @@ def test_latencies_are_the_programs_own():
 def test_process_ranges():
     with App() as app:
         app.tell("push app 1 p")
-        document = ok(app.measure("cuda:nvtx_range_start:name~^p$", "cuda:nvtx_range_end:name~^p$", "--evidence", "full", lines=["process 997 p"])[0])
+        document = ok(app.between("cuda:nvtx_range_start:name~^p$", "cuda:nvtx_range_end:name~^p$", "--evidence", "full", lines=["process 997 p"])[0])
         assert document["measurement"]["samples"]["matched"] == 997
         nvtx = document["evidence"]["pairs"][0]["end"]["nvtx"]
-        assert nvtx["range_kind"] == "process" and nvtx["start_tid"] == app.process.pid, nvtx
+        assert nvtx["range_kind"] == "process" and nvtx["start_tid"] == app.pid, nvtx
 
 
 def test_samples_end_the_capture():
     with App() as app:
         app.tell("push app 1 step")
         app.tell("loop 1 step 200")
-        run, _ = app.measure(*STEP, "--samples", "101", ms="20000")
+        run, _ = app.between(*STEP, "--samples", "101", seconds=20)
         assert ok(run)["measurement"]["samples"]["matched"] >= 101
         assert run.doc["status"] == "completed"
         app.tell("end")
@@ -118,7 +89,7 @@ def test_domains_and_unknown_strings():
         app.tell("register 0 a_string")
         folder = tempfile.mkdtemp()
         events = os.path.join(folder, "events.jsonl")
-        document = ok(app.measure("cuda:nvtx_range_start:name~^a_", "cuda:nvtx_range_end:name~^a_", "--events-out", events,
+        document = ok(app.between("cuda:nvtx_range_start:name~^a_", "cuda:nvtx_range_end:name~^a_", "--events-out", events,
                                   lines=["by 0 5", "domain late", "register 1 a_late", "by 1 13"])[0])
         assert document["measurement"]["samples"]["matched"] == 13
         assert "nvtx_partial" in issues(document), issues(document)
@@ -132,7 +103,7 @@ def test_started_with_the_agent():
     with App(NVTX_INJECTION64_PATH=str(agent)) as app:
         app.tell("domain early")
         app.tell("register 0 a_string")
-        document = ok(app.measure("cuda:nvtx_range_start:name~^a_string$", "cuda:nvtx_range_end:name~^a_string$", lines=["by 0 101"])[0])
+        document = ok(app.between("cuda:nvtx_range_start:name~^a_string$", "cuda:nvtx_range_end:name~^a_string$", lines=["by 0 101"])[0])
         assert document["measurement"]["samples"]["matched"] == 101
         assert issues(document) == [], issues(document)
         assert document["warnings"] == [], "nothing had to be injected"
@@ -141,7 +112,7 @@ def test_started_with_the_agent():
 def graph_of(app):
     names = {"in": STEP[0], "out": STEP[1], "call": f"uprobe:{NVTX}/app:traced:entry", "back": f"uprobe:{NVTX}/app:traced:return"}
     edges = [("range", "in", "out", "exact"), ("to_call", "in", "call", "first_after"), ("call", "call", "back", "stack_nested")]
-    return {"schema_version": "3.0", "name": "mixed", "target": {"pid": app.process.pid, "process_start_time": xp.start_time(app.process.pid)}, "endpoints": names,
+    return {"schema_version": "3.0", "name": "mixed", "target": {"pid": app.pid, "process_start_time": xp.start_time(app.pid)}, "endpoints": names,
             "edges": [dict(zip(("name", "start", "end", "match_policy"), edge)) for edge in edges],
             "samples": None, "duration_ms": 2000, "timeout_ms": 30000, "max_events": 20000, "max_cost": 0}
 
@@ -151,9 +122,9 @@ def test_a_graph_with_host_probes():
     with App() as app:
         app.tell("call 3 step")
         spec = xp.spec_file(graph_of(app))
-        checked = ok(app.run("validate", "--spec", spec)[0])
+        checked = xp.ok("validate", "--spec", spec)
         assert checked["valid"], checked
-        document = ok(app.run("measure", "--spec", spec, lines=["call 101 step"])[0])
+        document = ok(app.during(lambda: xp.run("measure", "--spec", spec), ["call 101 step"])[0])
         for edge in document["edges"]:
             assert edge["samples"]["matched"] == 101, edge
             assert edge["samples"]["unmatched_start"] == edge["samples"]["unmatched_end"] == 0, edge
@@ -167,18 +138,18 @@ def check(pid, start, end):
 
 def test_validate():
     with App() as app:
-        document = ok(check(app.process.pid, *STEP))
+        document = ok(check(app.pid, *STEP))
         assert document["valid"] and document["requirements"]["needs_nvtx"] and not document["requirements"]["needs_cupti"], document
         assert document["requirements"]["agent_activation"] == "injection_required" and document["requirements"]["target_mutation"]
-        ok(app.measure(*STEP, lines=["push app 3 step"])[0])
-        assert ok(check(app.process.pid, *STEP))["requirements"]["agent_activation"] == "already_loaded"
+        ok(app.between(*STEP, lines=["push app 3 step"])[0])
+        assert ok(check(app.pid, *STEP))["requirements"]["agent_activation"] == "already_loaded"
         app.tell("take app")
     with App() as app:
         app.tell("take app")
-        document = check(app.process.pid, *STEP).doc
+        document = check(app.pid, *STEP).doc
         assert not document["valid"] and document["issues"][0]["code"] == "CUPTI_AGENT_NOT_LOADED", document
         assert document["requirements"]["agent_activation"] == "startup_required" and not document["requirements"]["target_mutation"]
-        run, _ = app.measure(*STEP)
+        run, _ = app.between(*STEP)
         assert run.doc["error"]["code"] == "CUPTI_AGENT_NOT_LOADED", run
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
