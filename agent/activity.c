@@ -240,7 +240,7 @@ static bool times_hold(struct activity *activity)
 
 	if (activity->start_ns && activity->end_ns >= activity->start_ns && activity->end_ns < TIME_LIMIT)
 		return true;
-	if (xp_agent.forced && !activity->end_ns)
+	if (xp_agent.flush.forced && !activity->end_ns)
 		counters->in_flight++;
 	else
 		counters->invalid_times++;

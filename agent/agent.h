@@ -6,6 +6,7 @@
 #ifndef XP_AGENT_AGENT_H
 #define XP_AGENT_AGENT_H
 
+#include "agent/flush.h"
 #include "agent/gate_state.h"
 #include "agent/nvtx_state.h"
 #include "agent/objects.h"
@@ -40,11 +41,11 @@ struct agent {
 
 	/* Of the agent's thread: */
 	bool exact, any_api, any_nvtx;
-	bool forced;	     /* parsing what a forced flush brought */
+	struct flushes flush;
 	struct shard before; /* counts when the capture began */
 	uint64_t captured_launches;
 	uint64_t warm_bytes; /* of the ring: its pages are there */
-	uint64_t generation, armed_ns, deadline_ns, flushed_ns;
+	uint64_t generation, armed_ns, deadline_ns;
 	uint64_t lease_seen, lease_ns;
 	uint32_t ring_mask, kinds[3], n_kinds;
 	struct clock clock;
@@ -108,7 +109,6 @@ int xp_agent_arm(uint32_t sequence);
 void xp_agent_stop(void);
 void xp_agent_tick(void);
 void xp_agent_kinds_off(void);
-void xp_agent_settle(void);
 /* quarantine.c */
 bool xp_agent_quarantine_find(void *symbol_in_library);
 void xp_agent_unsubscribe(void);

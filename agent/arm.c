@@ -12,7 +12,7 @@
 #include "agent/nvtx.h"
 #include "agent/steps.h"
 
-enum { OLDEST = 18, FIRST_UNKNOWN = 140000, MOST_HOURS = 2, HOLDER_BYTES = 64, PARAMS_13_0 = 32 };
+enum { OLDEST = 18, FIRST_UNKNOWN = 140000, MOST_HOURS = 2, MOST_FALLS = 3, HOLDER_BYTES = 64, PARAMS_13_0 = 32 };
 
 static int bad(const char *what)
 {
@@ -82,6 +82,8 @@ static int check_version(void)
 {
 	if (xp_agent.version < OLDEST || xp_agent.version >= FIRST_UNKNOWN)
 		return xp_agent_say(XP_AGENT_UNSUPPORTED, "cuptiGetVersion", (int)xp_agent.version, "CUPTI 12 and 13 are known");
+	if (xp_agent.n_kinds && xp_agent.flush.falls >= MOST_FALLS)
+		return xp_agent_say(XP_AGENT_WORN, NULL, 0, NULL);
 	return xp_agent_gate_check();
 }
 
@@ -142,7 +144,7 @@ static void reset_counts(void)
 	xp_agent_tsc_begin(&xp_agent.tsc, xp_agent_tsc_possible());
 	xp_agent.control->clock_error_ns = 0;
 	xp_agent.view.no_launches = false;
-	xp_agent.forced = false;
+	xp_agent_flushes_begin();
 	xp_agent.stream_captures = 0;
 	xp_agent.captured_launches = 0;
 	xp_agent.control->counters.memory_bytes = most_memory();
@@ -215,7 +217,12 @@ static int buffers_on(void)
 {
 	int rc = XP_AGENT_CALL(register_callbacks(xp_agent_buffer_request, xp_agent_buffer_complete));
 
-	return rc ? xp_agent_say(XP_AGENT_CALL_FAILED, "cuptiActivityRegisterCallbacks", rc, NULL) : XP_AGENT_OK;
+	/* Without a subscription of ours this is where some holders of CUPTI are met first. */
+	if (rc)
+		return xp_agent_say(rc == CUPTI_MULTIPLE_SUBSCRIBERS ? XP_AGENT_BUSY : XP_AGENT_CALL_FAILED,
+				    "cuptiActivityRegisterCallbacks", rc, NULL);
+	xp_agent_buffers_forget();
+	return XP_AGENT_OK;
 }
 
 static int kinds_on(void)

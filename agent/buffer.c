@@ -42,14 +42,15 @@ static uint32_t pop(uint64_t *list)
 	return (uint32_t)top;
 }
 
-/* Before 12.9 CUPTI may crash when it gets no buffer: then one that is full and not read yet is given again, and its records are lost. */
+/*
+ * When CUPTI gets no buffer it crashes before 12.9, and takes memory of its own later (tens of megabytes a second). So one that is full and
+ * not read yet is given again, and its records are lost.
+ */
 static uint32_t take_unread(void)
 {
 	struct buffers *buffers = &xp_agent.buffers;
-	uint32_t index = 0;
+	uint32_t index = pop(&buffers->done) ?: pop(&buffers->turned);
 
-	if (xp_agent.version < CUPTI_VERSION_12_9)
-		index = pop(&buffers->done) ?: pop(&buffers->turned);
 	if (!index)
 		return 0;
 	__atomic_sub_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED);
@@ -60,6 +61,21 @@ static uint32_t take_unread(void)
 uint64_t xp_agent_buffers_lost(void)
 {
 	return (__atomic_exchange_n(&xp_agent.buffers.lost_bytes, 0, __ATOMIC_RELAXED) + SMALLEST_RECORD - 1) / SMALLEST_RECORD;
+}
+
+uint64_t xp_agent_buffers_losses(void)
+{
+	return __atomic_load_n(&xp_agent.buffers.lost_bytes, __ATOMIC_RELAXED) +
+	       __atomic_load_n(&xp_agent.buffers.refused, __ATOMIC_RELAXED);
+}
+
+void xp_agent_buffers_forget(void)
+{
+	size_t dropped;
+
+	xp_agent_buffers_drop();
+	xp_agent_buffers_lost();
+	XP_AGENT_CALL(dropped(NULL, 0, &dropped));
 }
 
 /* The pool lives for ever: CUPTI may hold buffers of an earlier capture. */
@@ -79,7 +95,7 @@ int xp_agent_buffers_new(void)
 	return XP_AGENT_OK;
 }
 
-/* An empty pool answers with no buffer: CUPTI counts what it drops. */
+/* Where CUPTI holds all buffers itself there is none to give: it counts what it drops. */
 void xp_agent_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	bool live = xp_agent_is_live();

@@ -21,7 +21,6 @@
 struct agent xp_agent = { .fd = -1 };
 
 enum { TID_OFFSET = 0x2d0, START_TIME_FIELD = 22 };
-enum { ENDED_LEASE = 1, ENDED_DEADLINE = 2, ENDED_EXIT = 3 };
 
 uint64_t xp_agent_now(void)
 {
@@ -274,9 +273,11 @@ static void watch_capture(void)
 {
 	xp_agent_tick();
 	if (xp_agent_lease_lost())
-		stop_capture(ENDED_LEASE);
+		stop_capture(XP_AGENT_ENDED_LEASE);
 	else if (xp_agent_now() > xp_agent.deadline_ns)
-		stop_capture(ENDED_DEADLINE);
+		stop_capture(XP_AGENT_ENDED_DEADLINE);
+	else if (xp_agent.flush.behind)
+		stop_capture(XP_AGENT_ENDED_BEHIND);
 }
 
 static void *run(void *arg)
@@ -317,7 +318,7 @@ void xp_agent_exit(void)
 		return;
 	__atomic_store_n(&xp_agent.exiting, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&xp_agent.view.generation, 0, __ATOMIC_SEQ_CST);
-	xp_agent.control->word.ended = ENDED_EXIT;
+	xp_agent.control->word.ended = XP_AGENT_ENDED_EXIT;
 	/* A stop that holds the program's threads must not be left half way. */
 	for (unsigned i = 0; i < (xp_agent.gate.closed ? 2000 : 50) && __atomic_load_n(&xp_agent.in_cupti, __ATOMIC_SEQ_CST); i++)
 		xp_agent_sleep_ms(1);

@@ -10,6 +10,8 @@ cupti_callback_fn xp_agent_callback;
 int xp_agent_want_apis(void);
 void xp_agent_shards_begin(void);
 void xp_agent_sum_shards(struct xp_agent_counters *counters);
+/* stop.c: into the capture's counters. */
+void xp_agent_count_lost(void);
 /* The launch of this id in this capture, or NULL. */
 struct launch *xp_agent_launch(uint32_t correlation);
 /* Launches that returned and have no record yet. */
@@ -31,6 +33,10 @@ uint64_t xp_agent_buffers_read(void);
 void xp_agent_buffers_drop(void);
 /* Records in buffers that had to be handed out again unread, since the last call; at most so many. */
 uint64_t xp_agent_buffers_lost(void);
+/* Grows whenever records are lost for want of buffers, between two calls of xp_agent_buffers_lost. */
+uint64_t xp_agent_buffers_losses(void);
+/* What an earlier capture left, losses included. */
+void xp_agent_buffers_forget(void);
 void xp_agent_record(const uint8_t *record);
 
 /* What activity.c takes from a record, whatever its kind. */

@@ -34,7 +34,7 @@ struct xp_agent_word {
 	__u32 status;	/* agent: of that answer */
 	__u32 cupti_status;
 	__u32 state;	 /* agent: XP_AGENT_IDLE .. */
-	__u32 ended;	 /* agent: the capture was ended by 1 lease, 2 deadline, 3 exit */
+	__u32 ended;	 /* agent: XP_AGENT_ENDED_*; 0: not by itself */
 	char call[32];	 /* agent: CUPTI call of the answer, NUL-filled */
 	char detail[64]; /* agent: text of the answer */
 };

@@ -45,11 +45,18 @@
 #define XP_AGENT_CANCELLED 9	  /* ARM given up by the tool or its lease; everything undone */
 #define XP_AGENT_WRONG_STATE 10	  /* ARM while armed */
 #define XP_AGENT_NO_QUARANTINE 11 /* libcupti's import of free was not found */
+#define XP_AGENT_WORN 12	  /* CUPTI fell behind too often in this process */
 
 /* Why kinds could not be switched off at a stop (before CUPTI 13.0 U1). */
 #define XP_AGENT_LEFT_BUSY 1	 /* threads were inside launching or loading calls all the time */
 #define XP_AGENT_LEFT_CONTEXTS 2 /* a context was created or destroyed while armed */
 #define XP_AGENT_LEFT_THREADS 3	 /* more launching threads than can be told apart */
+
+/* Why the agent ended a capture by itself. */
+#define XP_AGENT_ENDED_LEASE 1
+#define XP_AGENT_ENDED_DEADLINE 2
+#define XP_AGENT_ENDED_EXIT 3
+#define XP_AGENT_ENDED_BEHIND 4 /* a flush took so long that CUPTI's records were lost meanwhile */
 
 #define XP_AGENT_EXACT 1
 #define XP_AGENT_AGGREGATE 2

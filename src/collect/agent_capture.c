@@ -125,6 +125,18 @@ void xp_agent_capture_open(struct xp_agent_capture *capture, uint64_t start_ns)
 	xp_agent_link_window(capture->link, start_ns, 0);
 }
 
+static int fell_behind(struct xp_agent_capture *capture, struct xp_err *reterr)
+{
+	const struct xp_agent_counters counters = xp_agent_link_counters(capture->link);
+
+	xp_fail(reterr, XP_E_EVENTS_DROPPED, "CUPTI in the target cannot keep up; the agent ended the capture to spare its memory");
+	xp_err_detail(reterr, "dropped_activities", xp_json_count(counters.cupti_dropped));
+	xp_err_detail(reterr, "capture_state", json_string("failed"));
+	xp_err_hint(reterr, "CUPTI before 13.4 U1 gets slower the more it has recorded in a process; a restart of the program cures it");
+	xp_err_hint(reterr, "measure CUDA calls alone, which need no activities");
+	return -XP_E_EVENTS_DROPPED;
+}
+
 int xp_agent_capture_tick(struct xp_agent_capture *capture, struct xp_err *reterr)
 {
 	static const char *const why[] = { "for a reason of its own", "since xprobe did not run for a second", "at its deadline" };
@@ -132,7 +144,11 @@ int xp_agent_capture_tick(struct xp_agent_capture *capture, struct xp_err *reter
 
 	xp_agent_link_renew(capture->link);
 	/* A program that is exiting is the window's business. */
-	if (xp_agent_link_state(capture->link) == XP_AGENT_ARMED || ended >= XP_LEN(why) || !ended || target_is_gone(capture))
+	if (xp_agent_link_state(capture->link) == XP_AGENT_ARMED || !ended || target_is_gone(capture))
+		return 0;
+	if (ended == XP_AGENT_ENDED_BEHIND)
+		return fell_behind(capture, reterr);
+	if (ended >= XP_LEN(why))
 		return 0;
 	xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent ended the capture %s", why[ended]);
 	xp_err_detail(reterr, "capture_state", json_string("failed"));

@@ -41,7 +41,7 @@ typedef int xp_agent_idle_fn(void *arg, struct xp_err *reterr);
  */
 int xp_agent_capture_arm(struct xp_agent_capture *capture, struct xp_err *reterr);
 void xp_agent_capture_open(struct xp_agent_capture *capture, uint64_t start_ns);
-/* Renews the lease. CUPTI_NOT_AVAILABLE (capture_state failed) when the agent ended the capture by itself. */
+/* Renews the lease. CUPTI_NOT_AVAILABLE, or EVENTS_DROPPED (capture_state failed) when the agent ended the capture by itself. */
 int xp_agent_capture_tick(struct xp_agent_capture *capture, struct xp_err *reterr);
 void xp_agent_capture_close(struct xp_agent_capture *capture, uint64_t end_ns);
 /*

@@ -14,9 +14,6 @@ static const struct {
 } defects[] = {
 	{ 0, 20, 0, "CUPTI 12.0 and 12.1 may report no kernels of graphs that were built before the agent came" },
 	{ 22, 24, 0, "CUPTI 12.4 and 12.5 may not report kernels at all; a newer nvidia-cuda-cupti-cu12 of the same major cures it" },
-	{ 27, 28 + 1, XP_CUPTI_UNFINISHED,
-	  "CUPTI 12.9 may leave activities of a busy program without times at the stop; in_flight_at_stop counts them with the running "
-	  "ones" },
 	{ 0, 130101, XP_CUPTI_GRAPHS | XP_CUPTI_LATER_CAPTURE,
 	  "before CUPTI 13.1 U1 captures after the first of a process may tie graph kernels to the wrong launch; ids are checked" },
 };
@@ -39,8 +36,7 @@ void xp_cupti_facts(struct xp_agent_facts *facts)
 {
 	const struct xp_agent_counters *c = &facts->counters;
 	double held_ms = (double)c->gate_ns / XP_NS_PER_MS;
-	unsigned seen = (c->graph_launches ? XP_CUPTI_GRAPHS : 0u) | (is_later_capture(facts) ? XP_CUPTI_LATER_CAPTURE : 0u) |
-			(c->in_flight ? XP_CUPTI_UNFINISHED : 0u);
+	unsigned seen = (c->graph_launches ? XP_CUPTI_GRAPHS : 0u) | (is_later_capture(facts) ? XP_CUPTI_LATER_CAPTURE : 0u);
 
 	facts->arm_ms = facts->stall_ms;
 	facts->holds_launches = facts->activities && facts->identity.cupti_version && facts->identity.cupti_version < XP_CUPTI_HOLDS_BELOW;

@@ -10,7 +10,7 @@
 #define XP_CUPTI_HOLDS_BELOW 130001
 
 /* Which of a version's defects touch a capture: what was wanted and what was seen in it. */
-enum { XP_CUPTI_GRAPHS = 1, XP_CUPTI_LATER_CAPTURE = 2, XP_CUPTI_UNFINISHED = 4 };
+enum { XP_CUPTI_GRAPHS = 1, XP_CUPTI_LATER_CAPTURE = 2 };
 /* Effect of the first defect that touches a capture of GPU activities; NULL: none known. */
 const char *xp_cupti_caveat(uint32_t version, unsigned seen);
 

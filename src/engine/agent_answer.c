@@ -21,6 +21,7 @@ static const struct {
 	[XP_AGENT_NO_MEMORY] = { XP_E_RESOURCE_LIMIT, "the agent could not get memory in the target" },
 	[XP_AGENT_CANCELLED] = { XP_E_SESSION_LIMIT_EXCEEDED, "arming was given up" },
 	[XP_AGENT_WRONG_STATE] = { XP_E_TARGET_BUSY, "the agent is armed already" },
+	[XP_AGENT_WORN] = { XP_E_COLLECTION_DEAD, "CUPTI in the target fell behind in three captures; a restart of the program cures it" },
 	[XP_AGENT_NO_QUARANTINE] = { XP_E_CUPTI_NOT_AVAILABLE, "this libcupti could not be released safely afterwards" },
 };
 

@@ -17,6 +17,7 @@ static struct setting {
 	{ "version", FAKE_VERSION }, { "dead", 0 },	{ "zero_every", 0 }, { "negative_every", 0 }, { "drop_every", 0 },
 	{ "subscribe_ms", 0 },	     { "busy", 0 },	{ "late_us", 0 },    { "same_id", 0 },	      { "clock_step_ns", 0 },
 	{ "freed_early", 0 },	     { "sessions", 0 }, { "disable_ms", 1 }, { "kernel_on", 0 },      { "residual_ns", 0 },
+	{ "flush_ms", 0 },	     { "owned", 0 },
 };
 
 uint64_t *fake_setting(const char *name)

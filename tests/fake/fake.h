@@ -61,7 +61,10 @@ int fake_graph_launch(void *exec, uint32_t stream);
 /* A call that blocks for a while, as a synchronize does. */
 int fake_synchronize(unsigned ms);
 
-/* libcupti, by dlsym: "dead", "zero_every", "negative_every", "drop_every", "subscribe_ms", "busy", "late_us", "same_id", "disable_ms". */
+/*
+ * libcupti, by dlsym: "dead", "zero_every", "negative_every", "drop_every", "subscribe_ms", "busy", "late_us", "same_id", "disable_ms",
+ * "flush_ms", "owned".
+ */
 void fake_cupti_set(const char *what, uint64_t value);
 uint64_t fake_cupti_get(const char *what);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "layout.h"
 
@@ -70,6 +71,8 @@ int cuptiActivityDisable(uint32_t kind)
 
 int cuptiActivityRegisterCallbacks(fake_request *requested, fake_complete *completed)
 {
+	if (fake_cupti_get("owned"))
+		return 39; /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, as under Nsight Systems */
 	request = requested;
 	complete = completed;
 	return 0;
@@ -240,6 +243,7 @@ int cuptiActivityFlushAll(uint32_t flag)
 {
 	if (!__atomic_load_n(&asked, __ATOMIC_SEQ_CST))
 		fake_die("a flush before any buffer was asked for, which can hang");
+	usleep((unsigned)fake_cupti_get("flush_ms") * 1000);
 	pthread_mutex_lock(&lock);
 	for (struct filled *filled = list; filled; filled = filled->next) {
 		if (!filled->bytes || (!flag && !has_ended(filled)))

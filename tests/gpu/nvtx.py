@@ -27,6 +27,7 @@ TARGET = ROOT / "tests/targets"
 HEADERS = [ROOT / ".cache/nvtx/13", ROOT / ".cache/nvtx/12", pathlib.Path("/usr/local/cuda/include")]
 FOLDER = tempfile.TemporaryDirectory()
 STEP = ("cuda:nvtx_range_start:name~^step$", "cuda:nvtx_range_end:name~^step$")
+PAIRS = "pairs 30 5000"
 TOGGLES = os.environ.get("XP_NVTX_TOGGLES", "1000000")
 
 
@@ -162,13 +163,13 @@ def test_what_it_costs():
     """Turns with and without a hook, each compared with the bare ones around it: the speed of a process drifts by half within seconds."""
     wants = {"recorded": STEP, "not wanted": ("cuda:nvtx_range_start:name~^no$", "cuda:nvtx_range_end:name~^no$")}
     with torch_app() as app:
-        app.tell("pairs 60 5000")
-        bare, hooked = [app.tell("pairs 60 5000")], {name: [] for name in wants}
-        for _ in range(4):
+        app.tell(PAIRS)
+        bare, hooked = [app.tell(PAIRS)], {name: [] for name in wants}
+        for _ in range(int(os.environ.get("XP_GPU_TURNS", "5"))):
             for name, selectors in wants.items():
-                run, answers = app.between(*selectors, "--max-events", "2000000", lines=["pairs 60 5000"], seconds=3.5)
-                assert name != "recorded" or run.doc["measurement"]["samples"]["matched"] == 300000, run
-                bare.append(app.tell("pairs 60 5000"))
+                run, answers = app.between(*selectors, "--max-events", "2000000", lines=[PAIRS])
+                assert name != "recorded" or run.doc["measurement"]["samples"]["matched"] == 30 * 5000, run
+                bare.append(app.tell(PAIRS))
                 hooked[name].append((answers[0], 2 * answers[0] / (bare[-2] + bare[-1])))
         print("push + pop, bare, ns:", [round(ps / 1000) for ps in bare])
         ratios = {name: statistics.median(ratio for _, ratio in turns) for name, turns in hooked.items()}

@@ -92,6 +92,25 @@ def test_records_only_takes_a_running_profiles_records():
         assert profile(app) == (0, PROFILED)
 
 
+def test_records_only_where_the_buffers_are_taken_too():
+    with App() as app:
+        profile(app)
+        app.tell("set owned 1")
+        xp.fails("CUPTI_BUSY", "measure", "--pid", app.pid, *KERNELS, "--records-only", "--duration-ms", "300")
+        app.tell("set owned 0")
+        measured(app, *KERNELS, "--records-only")
+
+
+def test_cupti_that_cannot_keep_up():
+    """A flush of seconds in which records are lost: the capture ends, the answer says why, and a capture after it is whole."""
+    with App() as app:
+        app.tell("set flush_ms 2000")
+        result, _ = app.measure(*KERNELS, "--aggregate", lines=["launch 8 40009 k 1"] * 4, seconds=15)
+        assert result.code == "EVENTS_DROPPED" and result.details["capture_state"] == "failed" and result.details["dropped_activities"] > 0, result
+        app.tell("set flush_ms 0")
+        assert measured(app)
+
+
 def test_records_only_sees_no_calls():
     with App() as app:
         doc = xp.ok("validate", "--pid", app.pid, *LAUNCHES, "--records-only")

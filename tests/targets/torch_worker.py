@@ -4,7 +4,7 @@
 matmul N    N products of 2048 x 2048; answers their mean time by torch's own events, ns
 pinned N / pageable N    N copies of 4 MiB to the device and back
 graph N     a graph of 7 additions that was captured at the start, replayed N times
-decode N    1: another thread replays a graph of 61 short kernels without end, as a decoder of text does; 0: it ends. Answers its replays
+decode N    another thread replays a graph of 61 short kernels over N KiB without end, as a decoder of text does; 0: it ends. Answers its replays
 """
 import sys
 import threading
@@ -61,7 +61,8 @@ decoding, replays = threading.Event(), 0
 token = torch.cuda.CUDAGraph()
 
 
-def decoder():
+def decoder(state):
+    """state: what its graph works on lives as long."""
     global replays
     with torch.cuda.stream(torch.cuda.Stream()):
         while decoding.is_set():
@@ -71,14 +72,15 @@ def decoder():
             replays += 8
 
 
-def decode(start):
+def decode(kib):
     global worker
-    if start:
+    if kib:
+        state = torch.zeros(kib * 256, device=device)
         with torch.cuda.graph(token):
             for _ in range(61):
-                side.mul_(1)
+                state.mul_(1)
         decoding.set()
-        worker = threading.Thread(target=decoder, daemon=True)
+        worker = threading.Thread(target=decoder, args=(state,), daemon=True)
         worker.start()
     else:
         decoding.clear()

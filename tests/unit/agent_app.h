@@ -137,6 +137,17 @@ static inline void start_app(struct app *app, int major)
 	connect_agent(app);
 }
 
+static inline void start_version(struct app *app, unsigned version)
+{
+	int major = version < 100000 ? 12 : (int)version / 10000;
+
+	spawn(app, major);
+	assert_int_equal(tell(app, "cupti " FAKE "%d/libcupti.so.%d", major, major), 0);
+	assert_int_equal(tell(app, "set version %u", version), 0);
+	assert_int_equal(tell(app, "agent " AGENT), 0);
+	connect_agent(app);
+}
+
 /* For a thread beside the tool's: returns a moment after the window opened, or after 10 s. */
 static inline void wait_window(struct app *app)
 {

@@ -4,17 +4,6 @@
 
 enum { AGE_MS = 1000 };
 
-static void start_version(struct app *app, unsigned version)
-{
-	int major = version < 100000 ? 12 : (int)version / 10000;
-
-	spawn(app, major);
-	assert_int_equal(tell(app, "cupti " FAKE "%d/libcupti.so.%d", major, major), 0);
-	assert_int_equal(tell(app, "set version %u", version), 0);
-	assert_int_equal(tell(app, "agent " AGENT), 0);
-	connect_agent(app);
-}
-
 /* Returns once the program's first thread, which obeys commands, sleeps inside the call that it was told to make. */
 static void wait_inside(const struct app *app)
 {
@@ -325,33 +314,6 @@ static void a_lost_lease_ends_behind_the_gate(void **state)
 	end_app(&app);
 }
 
-/* Before 12.9 no request for a buffer may be turned away: a full one is given again, and what it held is counted. */
-static void buffers_never_run_out(void **state)
-{
-	struct app app;
-
-	start_version(&app, 26);
-	want(&app, XP_CAPTURE_KERNEL_START, XP_AGENT_MATCH_ANY, NULL);
-	app.request.capacity = 4096;
-	arm(&app);
-	begin(&app, "launch 8 30011 k 1");
-	for (unsigned i = 0; i < 20; i++) {
-		xp_agent_link_renew(app.link);
-		usleep(50000);
-	}
-	for (bool done = false; !done;) {
-		struct xp_agent_counters c = xp_agent_link_counters(app.link);
-
-		drain(&app);
-		done = c.activity_dropped > 0 || app.n > 0;
-	}
-	assert_int_equal(answer(&app), 0);
-	stop(&app);
-	assert_int_equal(app.counters.buffers_refused, 0);
-	assert_true(app.counters.cupti_dropped > 0);
-	end_app(&app);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,7 +326,6 @@ int main(void)
 		cmocka_unit_test(a_context_made_meanwhile_leaves_kinds_on),
 		cmocka_unit_test(what_cannot_be_kept_is_refused),
 		cmocka_unit_test(a_lost_lease_ends_behind_the_gate),
-		cmocka_unit_test(buffers_never_run_out),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
