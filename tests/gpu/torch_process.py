@@ -91,15 +91,15 @@ def gpu_memory_mib(pid):
 
 
 def decode_windows(torch, length):
-    """-> (kernels, replays, resident KiB, GPU MiB and mean ns of each window, windows that gave no answer)"""
-    kernels, replays, host, gpu, means, refused = 0, 0, [], [], [], []
+    """-> (kernels, replays, resident KiB, GPU MiB and times of a kernel in each window, windows that gave no answer)"""
+    kernels, replays, host, gpu, times, refused = 0, 0, [], [], [], []
     end = time.monotonic() + length
     while time.monotonic() < end:
         run = xp.run("measure", "--pid", torch.pid, *pair("cuda:kernel_start", "cuda:kernel_end"), "--aggregate", "--duration-ms", "3000",
                      "--max-cost", "0")
         if run.exit:
             refused.append(run.doc["error"])
-            print(f"  window {len(means) + len(refused)}: {run.doc['error']}", flush=True)
+            print(f"  window {len(times) + len(refused)}: {run.doc['error']}", flush=True)
             continue
         cuda, short = run.doc["collection"]["cuda"], max(run.doc["inventory"]["groups"], key=lambda group: group["count"])
         assert cuda["invalid_time_records"] == run.doc["collection"]["dropped_activities"] == 0, run.doc["collection"]
@@ -108,8 +108,8 @@ def decode_windows(torch, length):
         kernels, replays = kernels + short["count"], replays + cuda["graph_launches_seen"]
         host.append(memory_kib(torch.pid))
         gpu.append(gpu_memory_mib(torch.pid))
-        means.append(short["duration_ns"]["mean"])
-    return kernels, replays, host, gpu, means, refused
+        times.append(short["duration_ns"])
+    return kernels, replays, host, gpu, times, refused
 
 
 def test_repeated_windows_over_a_decode_loop():
@@ -121,17 +121,19 @@ def test_repeated_windows_over_a_decode_loop():
     with Torch() as torch:
         assert torch.tell(f"decode {kib}") == 0
         try:
-            kernels, replays, host, gpu, means, refused = decode_windows(torch, length)
+            kernels, replays, host, gpu, times, refused = decode_windows(torch, length)
         finally:
             replayed = torch.tell("decode 0")
         document, answers = torch.measure(*pair("cuda:kernel_start:name~gemm", "cuda:kernel_end:name~gemm"), lines=["matmul 101"])
         mean = document["measurement"]["latency_ns"]["mean"]
-        print(f"{len(means)} windows in {length} s: {kernels} kernels of {replays} replays; a kernel takes {means[0]:.0f} ns in the first, {means[-1]:.0f} in the last; "
+        print(f"{len(times)} windows in {length} s: {kernels} kernels of {replays} replays; ns of a kernel in the first {times[0]}, in the last {times[-1]}; "
               f"RSS MiB {[size >> 10 for size in host[::20]]}, {host[-1] >> 10}; GPU MiB {gpu[::20]}, {gpu[-1]}; mean product at the end {mean} ns, by events {answers[0]}; "
               f"without an answer: {len(refused)}")
         assert replayed >= replays and not refused, (replayed, replays, refused)
         assert document["measurement"]["samples"]["matched"] == 101 and 0.8 * answers[0] - 10_000 <= mean <= answers[0] + 1000, (answers, mean)
-        assert 0.9 * means[0] <= means[-1] <= 1.1 * means[0], means
+        # The mean is longer where another process takes its turns on the GPU.
+        least = [time_ns["min"] for time_ns in times]
+        assert 0.9 * max(least) <= min(least), least
         assert host[-1] <= 1.02 * host[len(host) // 2] and gpu[-1] <= gpu[0] + 64, (host, gpu)
 
 
