@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/proc_tree.h"
 #include "inventory/thread_filter.h"
@@ -69,11 +70,12 @@ static int by_pid(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Behind the root, which is open already. A descendant that has ended is none. */
+/* Behind the root, which is open already. A descendant that has ended is none, nor is this command where the root is the script that runs
+ * it. */
 static int add_descendants(uint32_t root, struct xp_arena *arena, struct xp_triage_targets *targets, struct xp_err *reterr)
 {
 	xp_auto(xp_tree_free) struct xp_tree *tree = xp_tree_new(root);
-	uint32_t ended = 0;
+	uint32_t ended = 0, own = 0;
 
 	if (!tree)
 		return xp_fail_sys(reterr, ENOMEM, "calloc", "process tree");
@@ -82,10 +84,12 @@ static int add_descendants(uint32_t root, struct xp_arena *arena, struct xp_tria
 	for (size_t i = 0; i < tree->n && targets->n < XP_TRIAGE_MAX_TREE; i++) {
 		xp_auto_err refused = { 0 };
 
-		if (add_target(tree->nodes[i].pid, arena, targets, &refused))
+		if (tree->nodes[i].pid == (uint32_t)getpid())
+			own = 1;
+		else if (add_target(tree->nodes[i].pid, arena, targets, &refused))
 			ended += refused.code == XP_E_TARGET_NOT_FOUND || refused.code == XP_E_TARGET_EXITED;
 	}
-	targets->total = 1 + tree->total - ended;
+	targets->total = 1 + tree->total - ended - own;
 	qsort(targets->at, targets->n, sizeof(*targets->at), by_pid);
 	return 0;
 }

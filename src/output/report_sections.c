@@ -46,7 +46,8 @@ void xp_report_cost(const struct xp_cost *cost, struct xp_text *out, bool color)
 	if (cost->cpu_share.set)
 		xp_text_fmt(out, ", %.2f%% of the target's CPU time", cost->cpu_share.v * 100);
 	if (cost->limit > 0)
-		xp_text_fmt(out, " (limit %.1f%%%s)", cost->limit * 100, cost->limit_reached ? ", reached" : "");
+		xp_text_fmt(out, " (limit %.*f%%%s)", cost->limit < 0.001 ? 4 : 1, cost->limit * 100,
+			    cost->limit_reached ? ", reached" : "");
 	xp_text_char(out, '\n');
 }
 

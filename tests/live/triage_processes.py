@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import time
 
 import xp
@@ -189,6 +190,14 @@ def test_a_tree_of_one_has_the_same_form():
         doc = triage([target.pid], "--tree", window=300)
     assert doc["processes_total"] == 1 and len(doc["processes"]) == 1 and doc["odd_one_out"] == [], doc
     assert doc["target"] is None
+
+
+def test_a_script_about_itself():
+    """Its tree is the script and what it started, but for the command that looks."""
+    script = 'sleep 60 & "$0" measure --pid $$ --triage --tree --duration-ms 300 --max-cost 0 --json; kill $!; echo'
+    run = subprocess.run(["/bin/sh", "-c", script, xp.XPROBE], stdout=subprocess.PIPE, check=True, timeout=60)
+    doc = json.loads(run.stdout)
+    assert doc["processes_total"] == 2 and [os.path.basename(entry["executable"])[:5] for entry in doc["processes"]][1:] == ["sleep"], doc["processes"]
 
 
 def test_thread_names_that_only_some_have():
