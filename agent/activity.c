@@ -233,8 +233,17 @@ static void put(const struct activity *activity, uint32_t kind, uint64_t t_ns, u
 		counters->activity_dropped++;
 }
 
+/* Whatever its times: what was launched behind the window did not run in it. The stop cuts such work off now and then. */
+static bool came_late(const struct activity *activity)
+{
+	const struct launch *launch = xp_agent_launch(activity->correlation);
+	uint64_t close_ns = xp_agent.control->lease.close_ns;
+
+	return launch && close_ns && __atomic_load_n(&launch->entry_ns, __ATOMIC_RELAXED) >= close_ns;
+}
+
 /* 0/0, no end, end before start, beyond 2^63: never clamped. Those that a forced flush cut off are still running. */
-static bool times_hold(struct activity *activity)
+static bool times_hold(const struct activity *activity)
 {
 	struct xp_agent_counters *counters = &xp_agent.control->counters;
 
@@ -242,6 +251,8 @@ static bool times_hold(struct activity *activity)
 		return true;
 	if (xp_agent.flush.forced && !activity->end_ns)
 		counters->in_flight++;
+	else if (came_late(activity))
+		counters->outside++;
 	else
 		counters->invalid_times++;
 	return false;

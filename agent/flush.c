@@ -23,9 +23,9 @@ static bool can_flush(void)
 }
 
 /*
- * CUPTI before 13.4 U1 needs more of a CPU for each record the longer it has recorded in a process. When that CPU is used up, flushes take
- * seconds, and its memory grows by a hundred megabytes a second, on the GPU as well (measured on an H200: after 140 to 170 million records
- * within some minutes). A flush in which records were lost has spoiled the result already: the capture ends there.
+ * CUPTI before 13.4 U1 needs more of a CPU for each record the longer it has recorded in a process (docs/cuda-versions.md). When that CPU
+ * is used up, flushes take seconds, and its memory grows by a hundred megabytes a second, on the GPU as well. A flush in which records were
+ * lost has spoiled the result already: the capture ends there.
  */
 static void watch_flush(uint64_t begin_ns, uint64_t losses)
 {

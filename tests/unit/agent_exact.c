@@ -168,6 +168,31 @@ static void odd_times_are_counted_and_kept_out(void **state)
 	end_app(&app);
 }
 
+/* A kernel that was launched behind the window is no part of it, whatever became of its times. */
+static void odd_times_behind_the_window_are_not_its_own(void **state)
+{
+	struct app app;
+
+	start_app(&app, 13);
+	want_kernels(&app);
+	tell(&app, "set zero_every 1");
+	arm(&app);
+	tell(&app, "launch 1 7 k 10");
+	usleep(5000);
+	xp_agent_link_window(app.link, 1, now_ns());
+	tell(&app, "launch 1 11 k 10");
+	usleep(5000);
+	xp_agent_link_send(app.link, XP_AGENT_STOP, NULL);
+	assert_true(wait_answer(&app, 10000));
+	drain(&app);
+	app.counters = xp_agent_link_counters(app.link);
+	assert_int_equal(app.counters.invalid_times, 7);
+	assert_int_equal(app.counters.outside, 11);
+	assert_int_equal(app.counters.activities_seen, 7 + 11);
+	check_books(&app);
+	end_app(&app);
+}
+
 static void losses_apart(void **state)
 {
 	struct app app;
@@ -260,6 +285,7 @@ int main(void)
 		cmocka_unit_test(copies_by_direction),
 		cmocka_unit_test(long_names),
 		cmocka_unit_test(odd_times_are_counted_and_kept_out),
+		cmocka_unit_test(odd_times_behind_the_window_are_not_its_own),
 		cmocka_unit_test(losses_apart),
 		cmocka_unit_test(api_names_are_folded),
 		cmocka_unit_test(graphs),
