@@ -58,9 +58,15 @@ static uint32_t take_unread(void)
 	return index;
 }
 
+/* By the mean size of the records read so far: all kernels have one size. */
 uint64_t xp_agent_buffers_lost(void)
 {
-	return (__atomic_exchange_n(&xp_agent.buffers.lost_bytes, 0, __ATOMIC_RELAXED) + SMALLEST_RECORD - 1) / SMALLEST_RECORD;
+	const struct buffers *buffers = &xp_agent.buffers;
+	uint64_t bytes = __atomic_exchange_n(&xp_agent.buffers.lost_bytes, 0, __ATOMIC_RELAXED);
+
+	if (!buffers->read)
+		return (bytes + SMALLEST_RECORD - 1) / SMALLEST_RECORD;
+	return (uint64_t)(((unsigned __int128)bytes * buffers->read + buffers->read_bytes / 2) / buffers->read_bytes);
 }
 
 uint64_t xp_agent_buffers_losses(void)
@@ -161,8 +167,10 @@ uint64_t xp_agent_buffers_read(void)
 	while ((index = pop(&buffers->turned))) {
 		__atomic_sub_fetch(&buffers->waiting, 1, __ATOMIC_RELAXED);
 		n += parse(index - 1);
+		buffers->read_bytes += buffers->valid[index - 1];
 		push(&buffers->free, index - 1);
 	}
+	buffers->read += n;
 	return n;
 }
 

@@ -104,6 +104,7 @@ struct buffers {
 	uint64_t requested, refused; /* shared */
 	uint64_t lost_bytes;	     /* shared: of completed ones that were handed out again unread */
 	uint32_t waiting;	     /* shared: completed ones not parsed yet */
+	uint64_t read, read_bytes;   /* records, and what they took */
 };
 
 struct quarantine {

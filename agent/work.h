@@ -31,7 +31,7 @@ cupti_complete_fn xp_agent_buffer_complete;
 uint64_t xp_agent_buffers_read(void);
 /* Gives every completed buffer back unread. */
 void xp_agent_buffers_drop(void);
-/* Records in buffers that had to be handed out again unread, since the last call; at most so many. */
+/* Records in buffers that had to be handed out again unread, since the last call. */
 uint64_t xp_agent_buffers_lost(void);
 /* Grows whenever records are lost for want of buffers, between two calls of xp_agent_buffers_lost. */
 uint64_t xp_agent_buffers_losses(void);
