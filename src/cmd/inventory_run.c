@@ -306,3 +306,19 @@ int xp_inventory_measure(struct xp_session *session, const struct xp_inventory_r
 		explain_refusal(reterr, session->arena);
 	return rc;
 }
+
+int xp_inventory_of_spec(struct xp_session *session, const char *flag, const char *threads, struct xp_inventory_run *run,
+			 struct xp_err *reterr)
+{
+	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost");
+	int rc = xp_inventory_of_flag(flag, &run->kind, reterr);
+
+	run->identity_given = true;
+	run->max_cost = cost ? cost->share : 0.05;
+	run->request.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full");
+	if (!rc)
+		rc = xp_inventory_threads(threads, session->arena, &run->request, reterr);
+	if (!rc)
+		rc = xp_inventory_output(session, run, reterr);
+	return rc ? rc : xp_inventory_measure(session, run, reterr);
+}

@@ -35,5 +35,8 @@ void xp_inventory_kept(struct xp_err *failure, const struct xp_artifact *artifac
 int xp_inventory_output(const struct xp_session *session, struct xp_inventory_run *run, struct xp_err *reterr);
 /* One window on one target; fills session->value and record. The value's first member is its struct xp_document. */
 int xp_inventory_measure(struct xp_session *session, const struct xp_inventory_run *run, struct xp_err *reterr);
+/* The same by a spec, of which run holds target and request; what else it needs comes from the flags beside the spec. threads: NULL all. */
+int xp_inventory_of_spec(struct xp_session *session, const char *flag, const char *threads, struct xp_inventory_run *run,
+			 struct xp_err *reterr);
 
 #endif

@@ -37,13 +37,10 @@ int xp_cpu_spec_read(const json_t *document, struct xp_arena *arena, struct xp_c
 
 int xp_measure_cpu_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr)
 {
-	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost");
-	struct xp_inventory_run run = { .identity_given = true, .max_cost = cost ? cost->share : 0.05 };
+	struct xp_inventory_run run = { 0 };
 	struct xp_cpu_spec spec;
-	int rc = xp_inventory_of_flag("--cpu-sample", &run.kind, reterr);
+	int rc = xp_cpu_spec_read(document, session->arena, &spec, reterr);
 
-	if (!rc)
-		rc = xp_cpu_spec_read(document, session->arena, &spec, reterr);
 	if (rc)
 		return rc;
 	run.target = spec.target;
@@ -58,10 +55,6 @@ int xp_measure_cpu_spec(struct xp_session *session, const json_t *document, stru
 		.stack_depth = spec.stack_depth,
 		.off_cpu = spec.off_cpu.set && spec.off_cpu.v,
 		.min_block_us = spec.min_block_us.v,
-		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
 	};
-	rc = xp_inventory_threads(spec.threads, session->arena, &run.request, reterr);
-	if (!rc)
-		rc = xp_inventory_output(session, &run, reterr);
-	return rc ? rc : xp_inventory_measure(session, &run, reterr);
+	return xp_inventory_of_spec(session, "--cpu-sample", spec.threads, &run, reterr);
 }

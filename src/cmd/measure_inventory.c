@@ -43,13 +43,10 @@ int xp_syscalls_spec_read(const json_t *document, struct xp_arena *arena, struct
 
 int xp_measure_syscall_spec(struct xp_session *session, const json_t *document, struct xp_err *reterr)
 {
-	const struct xp_flag_use *cost = xp_flag_find(session, "--max-cost");
-	struct xp_inventory_run run = { .identity_given = true, .max_cost = cost ? cost->share : 0.05 };
+	struct xp_inventory_run run = { 0 };
 	struct xp_syscalls_spec spec;
-	int rc = xp_inventory_of_flag("--syscall-aggregate", &run.kind, reterr);
+	int rc = xp_syscalls_spec_read(document, session->arena, &spec, reterr);
 
-	if (!rc)
-		rc = xp_syscalls_spec_read(document, session->arena, &spec, reterr);
 	if (rc)
 		return rc;
 	run.target = spec.target;
@@ -59,10 +56,6 @@ int xp_measure_syscall_spec(struct xp_session *session, const json_t *document, 
 		.timeout_ms = spec.timeout_ms,
 		.max_groups = spec.max_groups,
 		.max_inflight = spec.max_inflight,
-		.full_evidence = !strcmp(xp_flag_text(session, "--evidence", "summary"), "full"),
 	};
-	rc = xp_inventory_threads(spec.threads, session->arena, &run.request, reterr);
-	if (!rc)
-		rc = xp_inventory_output(session, &run, reterr);
-	return rc ? rc : xp_inventory_measure(session, &run, reterr);
+	return xp_inventory_of_spec(session, "--syscall-aggregate", spec.threads, &run, reterr);
 }
