@@ -108,6 +108,7 @@ void xp_cpu_groups(const struct xp_cpu_sum *sum, const struct xp_named_stacks *n
 			.proportion = (double)from->samples / (double)sum->observed,
 			.thread_name_pattern = xp_arena_str(arena, from->name_pattern),
 			.interval_95 = xp_interval_95(from->samples, sum->observed),
+			.collector = from->stack->collector,
 		};
 		out->collection.grouped_samples += from->samples;
 	}

@@ -14,11 +14,11 @@ struct xp_text;
 struct xp_stack_group {
 	const struct xp_frame *const *frames; /* leaf first */
 	size_t n_frames;
-	uint64_t frames_total; /* before the size budget cut the list */
-	uint64_t samples;
-	double proportion; /* of observed_samples */
+	uint64_t samples, frames_total; /* frames_total: before the size budget cut the list */
+	double proportion;		/* of observed_samples */
 	const char *thread_name_pattern;
 	struct xp_interval interval_95;
+	bool collector; /* under Python's garbage collector */
 };
 
 /* A function in one thread. Samples under Python's garbage collector, and those that wait for a GPU, are findings of their own. */

@@ -183,11 +183,12 @@ static void add_gap(struct gaps *gaps, const char *code, const char *message)
 /* In a fixed order: what no triage answers, what this one lacks, then each source that was not there. */
 static struct gaps find_gaps(const struct xp_triage_input *input, struct xp_arena *arena)
 {
-	struct gaps gaps = { .at = xp_arena_array(arena, struct xp_not_covered, 8 + XP_SOURCE_COUNT) };
+	struct gaps gaps = { .at = xp_arena_array(arena, struct xp_not_covered, 9 + XP_SOURCE_COUNT) };
 	bool stacks = xp_input_has(input, XP_SOURCE_OFF_CPU);
 	const struct xp_triage_source *copies = &input->sources[XP_SOURCE_CUDA_COPIES];
 
 	add_gap(&gaps, "causality", "shares overlap; a finding says where time went, not what caused it");
+	add_gap(&gaps, "memory_stalls", "waits for memory and for cache lines of other CPUs look like work of the function that has them");
 	if (!stacks)
 		add_gap(&gaps, "kernel_blocking", "no blocked stacks: which code waits, and waits outside of syscalls, are not told");
 	if (input->python && !stacks)

@@ -98,6 +98,7 @@ static void merge_gaps(const struct xp_triage_several *in, uint32_t made, struct
 	size_t n = 0, cap = 1, outside = strangers(in, false, arena);
 
 	outside = in->total > in->n + outside ? in->total - in->n : outside;
+	outside = made > outside ? made : outside;
 
 	for (size_t i = 0; i < in->n; i++)
 		cap += in->at[i].triage->n_not_covered;

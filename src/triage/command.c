@@ -2,6 +2,8 @@
 /* Next steps that collect something else about the same process. No state. */
 #include "triage/command.h"
 
+#include <string.h>
+
 void xp_next_cpu_samples(const struct xp_triage_input *input, struct xp_findings *list, struct xp_finding *finding, uint32_t tid)
 {
 	const char *pid = xp_arena_fmt(list->arena, "%u", input->target.pid);
@@ -13,6 +15,19 @@ void xp_next_cpu_samples(const struct xp_triage_input *input, struct xp_findings
 	else
 		xp_next_action(list, finding, "collect_cpu_samples", what, NULL,
 			       "take CPU samples of %s with a sampling profiler; this build of xprobe has none", what);
+}
+
+void xp_next_call(const struct xp_triage_input *input, struct xp_findings *list, struct xp_finding *finding, const char *call,
+		  double per_second)
+{
+	static const char *const endless[] = { "rt_sigreturn", "exit", "exit_group" };
+
+	for (size_t i = 0; i < XP_LEN(endless); i++)
+		if (!strcmp(endless[i], call)) {
+			xp_next_cpu_samples(input, list, finding, finding->tid);
+			return;
+		}
+	xp_next_syscall(list, finding, &input->target, call, per_second);
 }
 
 void xp_next_off_cpu(const struct xp_triage_input *input, struct xp_findings *list, struct xp_finding *finding, uint32_t tid)

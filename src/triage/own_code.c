@@ -139,16 +139,18 @@ const struct xp_frame *xp_own_caller(const struct xp_triage_input *input, const 
 	return xp_own_most(&tally, tally.total);
 }
 
-static const struct xp_frame *own_sampled(const struct xp_triage_input *input, const char *name_pattern, bool kernel)
+enum sampled { EVERYWHERE, IN_KERNEL, IN_COLLECTOR };
+
+static const struct xp_frame *own_sampled(const struct xp_triage_input *input, const char *name_pattern, enum sampled where)
 {
 	struct xp_own_tally tally = { 0 };
 
 	for (size_t g = 0; input->cpu && g < input->cpu->inventory.n_stack_groups; g++) {
 		const struct xp_stack_group *group = &input->cpu->inventory.stack_groups[g];
 
-		bool meant = group->n_frames && (!kernel || group->frames[0]->kind == XP_FRAME_KERNEL);
+		bool meant = group->n_frames && (where != IN_KERNEL || group->frames[0]->kind == XP_FRAME_KERNEL);
 
-		if (meant && !strcmp(group->thread_name_pattern, name_pattern))
+		if (meant && (where != IN_COLLECTOR || group->collector) && !strcmp(group->thread_name_pattern, name_pattern))
 			xp_own_add(&tally, xp_own_frame(group->frames, group->n_frames), group->samples);
 	}
 	return xp_own_most(&tally, tally.total);
@@ -156,15 +158,21 @@ static const struct xp_frame *own_sampled(const struct xp_triage_input *input, c
 
 const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const char *name_pattern)
 {
-	return own_sampled(input, name_pattern, false);
+	return own_sampled(input, name_pattern, EVERYWHERE);
 }
 
 const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern)
 {
-	return own_sampled(input, name_pattern, true);
+	return own_sampled(input, name_pattern, IN_KERNEL);
 }
 
-const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns)
+const struct xp_frame *xp_own_collecting(const struct xp_triage_input *input, const char *name_pattern)
+{
+	return own_sampled(input, name_pattern, IN_COLLECTOR);
+}
+
+/* Blocks in that call by who made it; `stacked`: only those that have a stack. */
+static struct xp_own_tally blocked_by(const struct xp_triage_input *input, const char *name_pattern, const char *call, bool stacked)
 {
 	struct xp_own_tally tally = { 0 };
 
@@ -172,10 +180,24 @@ const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const
 		const struct xp_off_cpu_group *group = &input->off_cpu->groups[g];
 		bool meant = call ? group->syscall_name && !strcmp(group->syscall_name, call) : group->reason == XP_REASON_PAGE_FAULT;
 
-		if (meant && !group->interpreter_lock && !strcmp(group->thread_name_pattern, name_pattern))
+		if (meant && (group->n_frames || !stacked) && !group->interpreter_lock && !strcmp(group->thread_name_pattern, name_pattern))
 			xp_own_add(&tally, xp_own_frame(group->frames, group->n_frames), group->total_ns);
 	}
+	return tally;
+}
+
+const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns)
+{
+	const struct xp_own_tally tally = blocked_by(input, name_pattern, call, false);
+
 	return tally.total * 2 >= of_ns ? xp_own_most(&tally, tally.total) : NULL;
+}
+
+const struct xp_frame *xp_own_blocked_long(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns)
+{
+	const struct xp_own_tally tally = blocked_by(input, name_pattern, call, true);
+
+	return tally.total * 4 >= of_ns ? xp_own_most(&tally, tally.total + tally.total / 2) : NULL;
 }
 
 /* Length of what at `at` is neither a template's list nor a function's: "(anonymous namespace)", and the signs behind "operator". */

@@ -39,8 +39,12 @@ const struct xp_frame *xp_own_caller(const struct xp_triage_input *input, const 
 const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const char *name_pattern);
 /* Whose work the kernel did in most kernel samples of threads of that name pattern. */
 const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern);
+/* In whose work most runs of Python's garbage collector lie, in threads of that name pattern. */
+const struct xp_frame *xp_own_collecting(const struct xp_triage_input *input, const char *name_pattern);
 /* Who was blocked for at least half of `of_ns` in that call (NULL: in page faults), in threads of that name pattern. */
 const struct xp_frame *xp_own_blocked(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns);
+/* Who had three quarters of the blocks that were long enough for stacks, where these were a quarter of `of_ns` at least. */
+const struct xp_frame *xp_own_blocked_long(const struct xp_triage_input *input, const char *name_pattern, const char *call, uint64_t of_ns);
 
 /* A C++ function's name without parameters; of a long one the template lists are "<...>", too. */
 void xp_short_function(const char *symbol, struct xp_text *out);

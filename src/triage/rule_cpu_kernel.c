@@ -135,11 +135,19 @@ static void tell(const struct xp_triage_input *input, struct xp_findings *out, c
 	xp_finding_say(out, finding, "thread %s computed for about %.0f ms of %.0f ms in the kernel%s%s", thread->name,
 		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6, cause ? ", mostly in " : "",
 		       cause ? cause : "");
-	xp_own_say(out, finding, cause == page_faults ? " of " : ", called from ", xp_own_in_kernel(input, thread->name_pattern));
+	/* A handler's signal comes where the thread happens to be. */
+	bool signals = cause && !strcmp(cause, "rt_sigreturn");
+	if (signals)
+		finding->message = xp_arena_fmt(out->arena, "%s, which ends each signal's handler", finding->message);
+	xp_own_say(out, finding,
+		   cause == page_faults ? " of "
+		   : signals		? ", in the middle of "
+					: ", called from ",
+		   xp_own_in_kernel(input, thread->name_pattern));
 	if (say_reclaim(input, thread, out, finding))
 		return;
 	if (call)
-		xp_next_syscall(out, finding, &input->target, call, calls_per_second(input, call));
+		xp_next_call(input, out, finding, call, calls_per_second(input, call));
 	else
 		xp_next_cpu_samples(input, out, finding, thread->tid);
 }

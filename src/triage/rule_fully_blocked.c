@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* No thread did anything in the window: the process waits, or hangs. */
+#include <string.h>
+
 #include "arch/x86_64/syscalls.h"
+#include "base/arena.h"
 #include "triage/blocked.h"
 #include "triage/command.h"
 #include "triage/gpu_view.h"
@@ -92,6 +95,32 @@ static bool anyone_did_something(const struct xp_triage_input *input)
 	return false;
 }
 
+/* That call of that thread, made more than once: it waits again and again, perhaps for a limit of time. NULL: once, or not known. */
+static const struct xp_call_use *repeated(const struct xp_triage_input *input, uint32_t tid, const char *call)
+{
+	for (size_t i = 0; input->syscalls && call && i < input->syscalls->n_uses; i++) {
+		const struct xp_call_use *use = &input->syscalls->uses[i];
+
+		if (use->tid == tid && use->name && !strcmp(use->name, call))
+			return use->calls > 1 ? use : NULL;
+	}
+	return NULL;
+}
+
+/* Of all threads. */
+static uint64_t longest_ns(const struct xp_triage_input *input, const char *call)
+{
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < input->syscalls->n_sums; i++) {
+		const struct xp_call_sum *sum = &input->syscalls->sums[i];
+
+		if (sum->name && !strcmp(sum->name, call) && sum->max_ns > most_ns)
+			most_ns = sum->max_ns;
+	}
+	return most_ns;
+}
+
 static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	const struct xp_thread_row *main_thread = xp_thread_time_find(input->threads, input->target.pid);
@@ -121,8 +150,18 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	finding->tid = subject->tid;
 	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name,
 		       state_words(subject), call ? " in " : "", call ? call : "");
-	xp_own_say(out, finding, ", called from ", call ? xp_own_blocked(input, subject->name_pattern, call, input->window_ns) : NULL);
-	xp_next_off_cpu(input, out, finding, subject->tid);
+	const struct xp_call_use *use = repeated(input, subject->tid, call);
+	if (use)
+		finding->message =
+			xp_arena_fmt(out->arena, "%s, %llu times in %.0f ms, the longest for %.0f", finding->message,
+				     (unsigned long long)use->calls, (double)input->window_ns / 1e6, (double)longest_ns(input, call) / 1e6);
+	const struct xp_frame *own = call ? xp_own_blocked(input, subject->name_pattern, call, input->window_ns) : NULL;
+	xp_own_say(out, finding, ", called from ", own);
+	/* Who waits is known then; how long each time is the next question. */
+	if (own && use)
+		xp_next_call(input, out, finding, call, xp_input_per_second(input, use->calls));
+	else
+		xp_next_off_cpu(input, out, finding, subject->tid);
 }
 
 const struct xp_rule xp_rule_fully_blocked = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A thread that spends a noticeable part of the window in Python's garbage collector. */
 #include "triage/cpu_view.h"
+#include "triage/own_code.h"
 #include "triage/rule.h"
 
 #define LEAST_SHARE 0.05
@@ -27,6 +28,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	finding->confidence = XP_ESTIMATED;
 	xp_finding_say(out, finding, "thread %s spent about %.0f ms of %.0f ms in Python's garbage collector", most->name,
 		       share * (double)input->window_ns / 1e6, (double)input->window_ns / 1e6);
+	xp_own_say(out, finding, ", most of it inside ", xp_own_collecting(input, most->name_pattern));
 	xp_next_python_gc(out, finding, &input->target);
 }
 

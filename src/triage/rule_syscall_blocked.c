@@ -158,10 +158,12 @@ static struct xp_finding *tell(const struct xp_triage_input *input, const struct
 	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);
-	xp_own_say(out, finding, ", called from ", xp_own_blocked(input, row->thread->name_pattern, row->use->name, row->blocked_ns));
+	const struct xp_frame *own = xp_own_blocked(input, row->thread->name_pattern, row->use->name, row->blocked_ns);
+	xp_own_say(out, finding, own ? ", called from " : ", its longer waits from ",
+		   own ?: xp_own_blocked_long(input, row->thread->name_pattern, row->use->name, row->blocked_ns));
 	finding->holder_unknown = xp_blocked_at_lock(blocked.longest) && !xp_lock_say_work(input, out, finding, blocked.longest);
 	if (sum && sum->calls)
-		xp_next_syscall(out, finding, &input->target, row->use->name, xp_input_per_second(input, sum->calls));
+		xp_next_call(input, out, finding, row->use->name, xp_input_per_second(input, sum->calls));
 	else /* nobody left that call in the whole window: there is no pair to be measured */
 		xp_next_off_cpu(input, out, finding, row->use->tid);
 	return finding;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A syscall that mostly fails. EAGAIN is how non-blocking calls say "nothing yet" and does not count. */
+#include "triage/command.h"
 #include "triage/cpu_view.h"
 #include "triage/rule.h"
 
@@ -27,7 +28,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		xp_finding_say(out, finding, "%llu of %llu calls of %s failed%s%s", (unsigned long long)errors,
 			       (unsigned long long)sum->calls, sum->name, sum->top_errno ? ", mostly with " : "",
 			       sum->top_errno ? sum->top_errno : "");
-		xp_next_syscall(out, finding, &input->target, sum->name, xp_input_per_second(input, sum->calls));
+		xp_next_call(input, out, finding, sum->name, xp_input_per_second(input, sum->calls));
 	}
 }
 

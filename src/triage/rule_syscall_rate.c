@@ -2,6 +2,7 @@
 /* Very many short calls of one syscall. */
 #include <string.h>
 
+#include "triage/command.h"
 #include "triage/cpu_view.h"
 #include "triage/own_code.h"
 #include "triage/rule.h"
@@ -53,10 +54,14 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 
 		finding->tid = use ? use->tid : 0;
 		finding->confidence = timed < sampled ? XP_ESTIMATED : XP_MEASURED;
-		xp_finding_say(out, finding, "%.0f calls of %s a second, %.1f us each", per_second, sum->name,
-			       (double)sum->total_ns / (double)sum->calls / 1e3);
+		if (!strcmp(sum->name, "rt_sigreturn"))
+			xp_finding_say(out, finding, "%.0f signals a second came to handlers, each of which ended in rt_sigreturn",
+				       per_second);
+		else
+			xp_finding_say(out, finding, "%.0f calls of %s a second, %.1f us each", per_second, sum->name,
+				       (double)sum->total_ns / (double)sum->calls / 1e3);
 		xp_own_say(out, finding, ", most of them from ", use ? caller_of(input, use->tid, sum->name) : NULL);
-		xp_next_syscall(out, finding, &input->target, sum->name, per_second);
+		xp_next_call(input, out, finding, sum->name, per_second);
 	}
 }
 

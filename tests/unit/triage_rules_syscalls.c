@@ -90,6 +90,20 @@ static void syscall_storm(void **state)
 	assert_int_equal(((const struct xp_next_spec *)s->found.at[0]->next)->spec->max_events.v, 11000);
 }
 
+/* It does not return as itself: there is no pair to be measured. */
+static void signal_storm(void **state)
+{
+	struct scene *s = *state;
+
+	s->threads[0] = thread(MAIN, "main", 990, 0);
+	add_call(s, MAIN, "rt_sigreturn", 30000, 100);
+	assert_string_equal(codes(s), "syscall_rate");
+	assert_non_null(strstr(s->found.at[0]->message, "30000 signals a second"));
+	const struct xp_next_action *next = s->found.at[0]->next;
+	assert_int_equal(next->kind, XP_NEXT_ACTION);
+	assert_string_equal(next->code, "collect_cpu_samples");
+}
+
 static void failing_calls(void **state)
 {
 	struct scene *s = *state;
@@ -158,9 +172,9 @@ static void view_of_the_inventory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCENE_TEST(blocked_in_a_syscall),   SCENE_TEST(waiting_calls_speak_only_alone),
-		SCENE_TEST(three_syscalls_at_most), SCENE_TEST(syscall_storm),
-		SCENE_TEST(failing_calls),	    SCENE_TEST(view_of_the_inventory),
+		SCENE_TEST(blocked_in_a_syscall), SCENE_TEST(waiting_calls_speak_only_alone), SCENE_TEST(three_syscalls_at_most),
+		SCENE_TEST(syscall_storm),	  SCENE_TEST(three_syscalls_at_most),	      SCENE_TEST(signal_storm),
+		SCENE_TEST(failing_calls),	  SCENE_TEST(view_of_the_inventory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
