@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "inventory/stack_text.h"
+#include "triage/cpu_view.h"
 
 enum { SHORT_ENOUGH = 80 };
 
@@ -164,6 +165,17 @@ const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const
 const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern)
 {
 	return own_sampled(input, name_pattern, IN_KERNEL);
+}
+
+const struct xp_frame *xp_own_in_call(const struct xp_triage_input *input, uint32_t tid, const char *call)
+{
+	for (size_t i = 0; input->cpu && i < input->cpu->n_by_thread; i++) {
+		const struct xp_cpu_thread *thread = &input->cpu->by_thread[i];
+
+		if (thread->tid == tid && thread->kernel_samples && xp_cpu_in_call(input, tid, call) * 2 >= thread->kernel_samples)
+			return xp_own_in_kernel(input, thread->name_pattern);
+	}
+	return NULL;
 }
 
 const struct xp_frame *xp_own_collecting(const struct xp_triage_input *input, const char *name_pattern)

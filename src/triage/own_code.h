@@ -39,6 +39,8 @@ const struct xp_frame *xp_own_caller(const struct xp_triage_input *input, const 
 const struct xp_frame *xp_own_running(const struct xp_triage_input *input, const char *name_pattern);
 /* Whose work the kernel did in most kernel samples of threads of that name pattern. */
 const struct xp_frame *xp_own_in_kernel(const struct xp_triage_input *input, const char *name_pattern);
+/* Who makes that call, where most kernel samples of the thread lie in it. */
+const struct xp_frame *xp_own_in_call(const struct xp_triage_input *input, uint32_t tid, const char *call);
 /* In whose work most runs of Python's garbage collector lie, in threads of that name pattern. */
 const struct xp_frame *xp_own_collecting(const struct xp_triage_input *input, const char *name_pattern);
 /* Who was blocked for at least half of `of_ns` in that call (NULL: in page faults), in threads of that name pattern. */

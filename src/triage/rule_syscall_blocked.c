@@ -128,6 +128,22 @@ static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, cons
 	return NULL;
 }
 
+/* Blocks that were too short for stacks leave the longer ones to tell, or the samples of what the call does beside waiting. */
+static void say_caller(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out,
+		       struct xp_finding *finding)
+{
+	const char *pattern = row->thread->name_pattern, *call = row->use->name;
+	const struct xp_frame *all = xp_own_blocked(input, pattern, call, row->blocked_ns),
+			      *longer = xp_own_blocked_long(input, pattern, call, row->blocked_ns);
+
+	if (all)
+		xp_own_say(out, finding, ", called from ", all);
+	else if (longer)
+		xp_own_say(out, finding, ", its longer waits from ", longer);
+	else
+		xp_own_say(out, finding, ", by CPU samples called from ", xp_own_in_call(input, row->use->tid, call));
+}
+
 static struct xp_finding *tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
 {
 	const struct xp_call_sum *sum = sum_of(input->syscalls, row->use->name);
@@ -158,9 +174,7 @@ static struct xp_finding *tell(const struct xp_triage_input *input, const struct
 	finding->confidence = !input->off_cpu && row->blocked_ns < row->use->total_ns ? XP_ESTIMATED : XP_MEASURED;
 	xp_finding_say(out, finding, "thread %s spent %.0f ms of %.0f ms in %s", row->thread->name, (double)row->blocked_ns / 1e6,
 		       (double)input->window_ns / 1e6, row->use->name);
-	const struct xp_frame *own = xp_own_blocked(input, row->thread->name_pattern, row->use->name, row->blocked_ns);
-	xp_own_say(out, finding, own ? ", called from " : ", its longer waits from ",
-		   own ?: xp_own_blocked_long(input, row->thread->name_pattern, row->use->name, row->blocked_ns));
+	say_caller(input, row, out, finding);
 	finding->holder_unknown = xp_blocked_at_lock(blocked.longest) && !xp_lock_say_work(input, out, finding, blocked.longest);
 	if (sum && sum->calls)
 		xp_next_call(input, out, finding, row->use->name, xp_input_per_second(input, sum->calls));

@@ -19,18 +19,6 @@ static const struct xp_call_use *busiest(const struct xp_syscall_view *view, con
 	return NULL;
 }
 
-/* Who makes the calls, where they are what most of the thread's kernel samples lie in. */
-static const struct xp_frame *caller_of(const struct xp_triage_input *input, uint32_t tid, const char *call)
-{
-	for (size_t i = 0; input->cpu && i < input->cpu->n_by_thread; i++) {
-		const struct xp_cpu_thread *thread = &input->cpu->by_thread[i];
-
-		if (thread->tid == tid && xp_cpu_in_call(input, tid, call) * 2 >= thread->kernel_samples)
-			return xp_own_in_kernel(input, thread->name_pattern);
-	}
-	return NULL;
-}
-
 static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	for (size_t i = 0; i < input->syscalls->n_sums; i++) {
@@ -60,7 +48,7 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 		else
 			xp_finding_say(out, finding, "%.0f calls of %s a second, %.1f us each", per_second, sum->name,
 				       (double)sum->total_ns / (double)sum->calls / 1e3);
-		xp_own_say(out, finding, ", most of them from ", use ? caller_of(input, use->tid, sum->name) : NULL);
+		xp_own_say(out, finding, ", most of them from ", use ? xp_own_in_call(input, use->tid, sum->name) : NULL);
 		xp_next_call(input, out, finding, sum->name, per_second);
 	}
 }

@@ -160,6 +160,10 @@ static void waits_have_an_owner(void **state)
 	r->blocks[0].total_ns = 150 * MS; /* all but a few */
 	says(s, "syscall_blocked", "in fsync");
 	says_not(s, "from save");
+	runs(s, r, "iowrite16@k < do_fsync@k < fsync@/usr/lib/libc.so.6 < flush@/srv/job.py:4", 9);
+	r->call = (struct xp_cpu_call){ "fsync", 5 };
+	r->thread.n_calls = 1;
+	says(s, "syscall_blocked", "in fsync, by CPU samples called from flush (job.py:4)");
 }
 
 static void a_hung_call_has_an_owner(void **state)
