@@ -16,27 +16,23 @@ static uint32_t low(uint64_t value)
 	return (uint32_t)value;
 }
 
-static void read_kernel(const struct cupti_kernel *record, struct activity *out)
-{
-	*out = (struct activity){
-		.kind = XP_CAPTURE_KERNEL_START,
-		.start_ns = record->start,
-		.end_ns = record->end,
-		.device = record->device,
-		.context = record->context,
-		.stream = record->stream,
-		.correlation = record->correlation,
-		.runtime_correlation = XP_CAPTURE_UNKNOWN_ID,
-		.graph = record->graph,
-		.graph_node = record->graph_node,
-		.name = record->name,
-		.copies = 1,
-	};
-	for (unsigned i = 0; i < 3; i++) {
-		out->grid[i] = (uint32_t)record->grid[i];
-		out->block[i] = (uint32_t)record->block[i];
+/* What all records have, by the same names at places of their own. */
+#define COMMON_OF(kind_of, record)                                                                                                       \
+	(struct activity)                                                                                                                \
+	{                                                                                                                                \
+		.kind = kind_of, .start_ns = (record)->start, .end_ns = (record)->end, .device = (record)->device,                       \
+		.context = (record)->context, .stream = (record)->stream, .correlation = (record)->correlation,                          \
+		.runtime_correlation = XP_CAPTURE_UNKNOWN_ID, .graph = (record)->graph, .graph_node = (record)->graph_node, .copies = 1, \
 	}
-}
+#define PUT_COPY(record, out)                                        \
+	do {                                                         \
+		*(out) = COMMON_OF(XP_CAPTURE_MEMCPY_START, record); \
+		(out)->bytes = (record)->bytes;                      \
+		(out)->copy_kind = (record)->copy_kind;              \
+		(out)->src_memory = (record)->src_kind;              \
+		(out)->dst_memory = (record)->dst_kind;              \
+		put_transfer(out);                                   \
+	} while (0)
 
 static void put_transfer(struct activity *out)
 {
@@ -45,67 +41,34 @@ static void put_transfer(struct activity *out)
 	out->grid[2] = out->copy_kind;
 }
 
+static void read_kernel(const struct cupti_kernel *record, struct activity *out)
+{
+	*out = COMMON_OF(XP_CAPTURE_KERNEL_START, record);
+	out->name = record->name;
+	for (unsigned i = 0; i < 3; i++) {
+		out->grid[i] = (uint32_t)record->grid[i];
+		out->block[i] = (uint32_t)record->block[i];
+	}
+}
+
 static void read_memcpy(const struct cupti_memcpy *record, struct activity *out)
 {
-	*out = (struct activity){
-		.kind = XP_CAPTURE_MEMCPY_START,
-		.start_ns = record->start,
-		.end_ns = record->end,
-		.device = record->device,
-		.context = record->context,
-		.stream = record->stream,
-		.correlation = record->correlation,
-		.runtime_correlation = record->runtime_correlation,
-		.graph = record->graph,
-		.graph_node = record->graph_node,
-		.bytes = record->bytes,
-		.copies = xp_agent.version >= CUPTI_VERSION_12_8 && record->copies ? record->copies : 1,
-		.copy_kind = record->copy_kind,
-		.src_memory = record->src_kind,
-		.dst_memory = record->dst_kind,
-	};
-	put_transfer(out);
+	PUT_COPY(record, out);
+	out->runtime_correlation = record->runtime_correlation;
+	if (xp_agent.version >= CUPTI_VERSION_12_8 && record->copies)
+		out->copies = record->copies;
 }
 
 static void read_memcpy2(const struct cupti_memcpy2 *record, struct activity *out)
 {
-	*out = (struct activity){
-		.kind = XP_CAPTURE_MEMCPY_START,
-		.start_ns = record->start,
-		.end_ns = record->end,
-		.device = record->device,
-		.context = record->context,
-		.stream = record->stream,
-		.correlation = record->correlation,
-		.runtime_correlation = XP_CAPTURE_UNKNOWN_ID,
-		.graph = record->graph,
-		.graph_node = record->graph_node,
-		.bytes = record->bytes,
-		.copies = 1,
-		.copy_kind = record->copy_kind,
-		.src_memory = record->src_kind,
-		.dst_memory = record->dst_kind,
-	};
-	put_transfer(out);
+	PUT_COPY(record, out);
 }
 
 static void read_memset(const struct cupti_memset *record, struct activity *out)
 {
-	*out = (struct activity){
-		.kind = XP_CAPTURE_MEMSET_START,
-		.start_ns = record->start,
-		.end_ns = record->end,
-		.device = record->device,
-		.context = record->context,
-		.stream = record->stream,
-		.correlation = record->correlation,
-		.runtime_correlation = XP_CAPTURE_UNKNOWN_ID,
-		.graph = record->graph,
-		.graph_node = record->graph_node,
-		.bytes = record->bytes,
-		.copies = 1,
-		.block = { record->value },
-	};
+	*out = COMMON_OF(XP_CAPTURE_MEMSET_START, record);
+	out->bytes = record->bytes;
+	out->block[0] = record->value;
 	put_transfer(out);
 }
 
