@@ -44,7 +44,7 @@ static int read_status(const struct xp_target *target, struct xp_agent_link *lin
 	uint32_t state = xp_agent_link_state(link), ended = xp_agent_link_ended(link);
 	const char *path = xp_agent_link_cupti_path(link);
 
-	if (state > XP_AGENT_GONE || ended > 3)
+	if (state > XP_AGENT_GONE || ended > XP_AGENT_ENDED_BEHIND)
 		return xp_fail(reterr, XP_E_CUPTI_NOT_AVAILABLE, "the agent in process %u tells a state that there is not: %u, %u",
 			       xp_target_pid(target), state, ended);
 	*status = (struct xp_agent_status){

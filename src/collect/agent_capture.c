@@ -132,7 +132,9 @@ static int fell_behind(struct xp_agent_capture *capture, struct xp_err *reterr)
 	xp_fail(reterr, XP_E_EVENTS_DROPPED, "CUPTI in the target cannot keep up; the agent ended the capture to spare its memory");
 	xp_err_detail(reterr, "dropped_activities", xp_json_count(counters.cupti_dropped));
 	xp_err_detail(reterr, "capture_state", json_string("failed"));
-	xp_err_hint(reterr, "CUPTI before 13.4 U1 gets slower the more it has recorded in a process; a restart of the program cures it");
+	xp_err_hint(reterr, "CUPTI before 13.4 U1 gets slower the longer it has recorded in a process, which a restart of the program "
+			    "cures; a machine without a free CPU "
+			    "slows it, too");
 	xp_err_hint(reterr, "measure CUDA calls alone, which need no activities");
 	return -XP_E_EVENTS_DROPPED;
 }

@@ -6,7 +6,7 @@
 
 /* In the order of wire/agent_codes.h and of xp_agent_word.ended. */
 static const char *const state_names[] = { "idle", "arming", "armed", "stopping", "gone" };
-static const char *const ended_names[] = { "lease", "deadline", "exit" };
+static const char *const ended_names[] = { "lease", "deadline", "exit", "behind" };
 
 static const struct xp_field holder_fields[] = {
 	XP_FIELD(xp_agent_holder, session, STR, "session_id of the tool that holds the agent"),

@@ -46,10 +46,9 @@ static const char *cause_of(const struct xp_triage_input *input, const struct xp
 
 static double calls_per_second(const struct xp_triage_input *input, const char *name)
 {
-	for (size_t i = 0; input->syscalls && i < input->syscalls->n_sums; i++)
-		if (input->syscalls->sums[i].name && !input->syscalls->sums[i].compat && !strcmp(input->syscalls->sums[i].name, name))
-			return xp_input_per_second(input, input->syscalls->sums[i].calls);
-	return 0;
+	const struct xp_call_sum *sum = input->syscalls ? xp_call_sum_of(input->syscalls, name) : NULL;
+
+	return sum ? xp_input_per_second(input, sum->calls) : 0;
 }
 
 /* The kernel function on top of most of the thread's samples. */

@@ -107,20 +107,6 @@ static const struct xp_call_use *repeated(const struct xp_triage_input *input, u
 	return NULL;
 }
 
-/* Of all threads. */
-static uint64_t longest_ns(const struct xp_triage_input *input, const char *call)
-{
-	uint64_t most_ns = 0;
-
-	for (size_t i = 0; i < input->syscalls->n_sums; i++) {
-		const struct xp_call_sum *sum = &input->syscalls->sums[i];
-
-		if (sum->name && !strcmp(sum->name, call) && sum->max_ns > most_ns)
-			most_ns = sum->max_ns;
-	}
-	return most_ns;
-}
-
 static void run(const struct xp_triage_input *input, struct xp_findings *out)
 {
 	const struct xp_thread_row *main_thread = xp_thread_time_find(input->threads, input->target.pid);
@@ -151,10 +137,10 @@ static void run(const struct xp_triage_input *input, struct xp_findings *out)
 	xp_finding_say(out, finding, "no thread of %u was active; thread %s %s%s%s", input->threads->count, subject->name,
 		       state_words(subject), call ? " in " : "", call ? call : "");
 	const struct xp_call_use *use = repeated(input, subject->tid, call);
-	if (use)
-		finding->message =
-			xp_arena_fmt(out->arena, "%s, %llu times in %.0f ms, the longest for %.0f", finding->message,
-				     (unsigned long long)use->calls, (double)input->window_ns / 1e6, (double)longest_ns(input, call) / 1e6);
+	const struct xp_call_sum *sum = use ? xp_call_sum_of(input->syscalls, call) : NULL;
+	if (sum)
+		finding->message = xp_arena_fmt(out->arena, "%s, %llu times in %.0f ms, the longest for %.0f", finding->message,
+						(unsigned long long)use->calls, (double)input->window_ns / 1e6, (double)sum->max_ns / 1e6);
 	const struct xp_frame *own = call ? xp_own_blocked(input, subject->name_pattern, call, input->window_ns) : NULL;
 	xp_own_say(out, finding, ", called from ", own);
 	/* Who waits is known then; how long each time is the next question. */

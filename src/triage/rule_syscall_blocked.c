@@ -120,33 +120,28 @@ static bool waits_for_condition(const struct xp_off_cpu_group *group)
 	return false;
 }
 
-static const struct xp_call_sum *sum_of(const struct xp_syscall_view *view, const char *name)
-{
-	for (size_t i = 0; i < view->n_sums; i++)
-		if (view->sums[i].name && !view->sums[i].compat && !strcmp(view->sums[i].name, name))
-			return &view->sums[i];
-	return NULL;
-}
-
 /* Blocks that were too short for stacks leave the longer ones to tell, or the samples of what the call does beside waiting. */
 static void say_caller(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out,
 		       struct xp_finding *finding)
 {
 	const char *pattern = row->thread->name_pattern, *call = row->use->name;
-	const struct xp_frame *all = xp_own_blocked(input, pattern, call, row->blocked_ns),
-			      *longer = xp_own_blocked_long(input, pattern, call, row->blocked_ns);
+	const struct xp_frame *own = xp_own_blocked(input, pattern, call, row->blocked_ns);
+	const char *words = ", called from ";
 
-	if (all)
-		xp_own_say(out, finding, ", called from ", all);
-	else if (longer)
-		xp_own_say(out, finding, ", its longer waits from ", longer);
-	else
-		xp_own_say(out, finding, ", by CPU samples called from ", xp_own_in_call(input, row->use->tid, call));
+	if (!own) {
+		own = xp_own_blocked_long(input, pattern, call, row->blocked_ns);
+		words = ", its longer waits from ";
+	}
+	if (!own) {
+		own = xp_own_in_call(input, row->use->tid, call);
+		words = ", by CPU samples called from ";
+	}
+	xp_own_say(out, finding, words, own);
 }
 
 static struct xp_finding *tell(const struct xp_triage_input *input, const struct candidate *row, struct xp_findings *out)
 {
-	const struct xp_call_sum *sum = sum_of(input->syscalls, row->use->name);
+	const struct xp_call_sum *sum = xp_call_sum_of(input->syscalls, row->use->name);
 	struct xp_blocked blocked = xp_blocked_in(input->off_cpu, row->use->tid, row->use->name);
 	json_t *evidence = json_object();
 

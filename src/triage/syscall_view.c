@@ -101,3 +101,11 @@ const struct xp_syscall_view *xp_syscall_view_of(const struct xp_syscalls *value
 	take_open(value, view, arena);
 	return view;
 }
+
+const struct xp_call_sum *xp_call_sum_of(const struct xp_syscall_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_sums; i++)
+		if (view->sums[i].name && !view->sums[i].compat && !strcmp(view->sums[i].name, name))
+			return &view->sums[i];
+	return NULL;
+}

@@ -43,6 +43,8 @@ struct xp_syscall_view {
 	size_t n_open;
 };
 
+/* What all threads did in that call of the native table. NULL: nothing. */
+const struct xp_call_sum *xp_call_sum_of(const struct xp_syscall_view *view, const char *name);
 /* The view of a finished inventory, in the arena; names stay the inventory's. */
 const struct xp_syscall_view *xp_syscall_view_of(const struct xp_syscalls *value, struct xp_arena *arena);
 

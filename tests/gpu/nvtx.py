@@ -175,8 +175,7 @@ def test_what_it_costs():
         ratios = {name: statistics.median(ratio for _, ratio in turns) for name, turns in hooked.items()}
         for name, turns in hooked.items():
             print(f"push + pop, hooked and {name}, ns: {[round(ps / 1000) for ps, _ in turns]}, median {ratios[name]:.2f} x the bare ones around it")
-        # What is recorded costs the clock, the ring and its cache lines on top of a bare pair.
-        assert ratios["not wanted"] <= 1.5 and ratios["recorded"] <= 3.0, ratios
+        assert max(ratios.values()) <= 1.5, ratios
         assert min(bare[1:]) <= 1.25 * bare[0], bare
 
 

@@ -4,6 +4,7 @@
 
 The program is the fake CUDA's, and so is its profiler (tests/fake/client.c); the agent comes by real injection.
 """
+import json
 import pathlib
 import shutil
 import time
@@ -108,6 +109,8 @@ def test_cupti_that_cannot_keep_up():
         result, _ = app.measure(*KERNELS, "--aggregate", lines=["launch 8 40009 k 1"] * 4, seconds=15)
         assert result.code == "EVENTS_DROPPED" and result.details["capture_state"] == "failed" and result.details["dropped_activities"] > 0, result
         app.tell("set flush_ms 0")
+        status = json.loads(xp.run("dev", "agent", "--pid", app.pid, "status", text=True, exit=0).out)
+        assert (status["state"], status["ended"]) == ("idle", "behind"), status
         assert measured(app)
 
 
